@@ -29,7 +29,7 @@ from nao_testbed.experiments.live.page.page_api import PageApi
 from nao_testbed.experiments.live.page.scene import FrameClock, Scene
 from nao_testbed.experiments.live.resume import plan_resumed
 from nao_testbed.experiments.live.robot.moment import Moment
-from nao_testbed.experiments.live.robot.operation import Wish
+from nao_testbed.experiments.live.robot.operation import OperatorRequest
 from nao_testbed.experiments.live.run_live import LivePlan, run_live_command
 from nao_testbed.experiments.live.video import VideoMaker, recorded_trials
 from nao_testbed.experiments.report.replay.scene import (
@@ -50,7 +50,7 @@ from nao_testbed.sim.body import FALL_TILT
 from nao_testbed.sim.effectors import colour_names
 from nao_testbed.sim.recording.run_meta import recorded_robot
 
-MOST_EVENTS = 500
+MAX_EVENTS = 500
 """Maximum number of events in the page's list."""
 SPEEDS = (0.5, 1.0, 4.0, 16.0, 64.0)
 """Speeds offered by the page."""
@@ -59,36 +59,36 @@ KEPT = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seek(Wish):
+class Seek(OperatorRequest):
     """Go to a time; beyond the end: to the end."""
 
     time_s: Annotated[float, Field(ge=0.0, title="time")]
 
 
 @dataclass(frozen=True, kw_only=True)
-class GoOn(Wish):
+class GoOn(OperatorRequest):
     """Play at this multiple of real time; at the end: restart from 0 s."""
 
     speed: Annotated[float, Field(ge=SPEEDS[0], le=SPEEDS[-1], title="speed")]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pause(Wish):
+class Pause(OperatorRequest):
     """Pause the replay."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class LiveFromHere(Wish):
+class LiveFromHere(OperatorRequest):
     """Replace the recording by live robots that start in the present state."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class MakeVideo(Wish):
+class MakeVideo(OperatorRequest):
     """Write an MP4 of the run into its folder."""
 
 
-PlayerWish = Seek | GoOn | Pause | LiveFromHere | MakeVideo
-PLAYER_WISHES = {one.__name__: one for one in get_args(PlayerWish)}
+PlayerRequest = Seek | GoOn | Pause | LiveFromHere | MakeVideo
+PLAYER_ACTIONS = {one.__name__: one for one in get_args(PlayerRequest)}
 
 
 class Player:
@@ -99,14 +99,14 @@ class Player:
         self._end_s, self._time_s, self._speed = end_s, 0.0, 0.0
         self._lock = threading.Lock()
 
-    def act(self, wish: PlayerWish) -> None:
+    def act(self, action: PlayerRequest) -> None:
         """Execute a request of the page."""
         with self._lock:
-            match wish:
+            match action:
                 case Seek():
-                    self._time_s = min(wish.time_s, self._end_s)
+                    self._time_s = min(action.time_s, self._end_s)
                 case GoOn():
-                    self._speed = wish.speed
+                    self._speed = action.speed
                     if self._time_s >= self._end_s:
                         self._time_s = 0.0
                 case Pause() | LiveFromHere():
@@ -192,8 +192,8 @@ class ReplayedRun:
             "end_s": self.end_s,
             "speeds": SPEEDS,
             "notes": self.notes,
-            "events": [{"time_s": t, "what": what} for t, what in events[:MOST_EVENTS]],
-            "left_out": max(len(events) - MOST_EVENTS, 0),
+            "events": [{"time_s": t, "what": what} for t, what in events[:MAX_EVENTS]],
+            "left_out": max(len(events) - MAX_EVENTS, 0),
         }
 
     def moments(self, time_s: float) -> list[Moment]:
@@ -329,17 +329,17 @@ class Show:
             recording.names,
             (),
             self._do,
-            actions=PLAYER_WISHES,
+            actions=PLAYER_ACTIONS,
             replay=recording.about(),
         )
 
-    def _do(self, number: int, wish: PlayerWish) -> bool:
+    def _do(self, number: int, action: PlayerRequest) -> bool:
         """Execute a request; all robots of a run share one time.
 
         Raises:
             BadInput: live robots cannot start here, or a video cannot be made.
         """
-        if isinstance(wish, LiveFromHere) and self.plan is None:
+        if isinstance(action, LiveFromHere) and self.plan is None:
             time_s, _ = self._player.step(0.0)
             for moment in self.recording.moments(time_s):
                 if moment.has_fallen:
@@ -348,9 +348,9 @@ class Show:
                         "s; choose an earlier time."
                     )
             self.plan = plan_resumed(self.recording.trials, time_s)
-        if isinstance(wish, MakeVideo) and number == 0:
+        if isinstance(action, MakeVideo) and number == 0:
             self._video.ask()
-        self._player.act(wish)
+        self._player.act(action)
         return True
 
     def run(self, scene: Scene, seconds: float | None) -> None:
@@ -369,9 +369,9 @@ class Show:
                 moments = self.recording.moments(where[0])
                 scene.show(moments)
                 self.api.put(moments, speed=where[1])
-            told = self._video.look()
+            told = self._video.poll()
             if told is not None:
-                self.api.tell(told)
+                self.api.publish(told)
             frame.wait()
 
     def close(self) -> None:

@@ -241,7 +241,7 @@ class LivePage:
             now = time.monotonic()
             if self._api.viewers or now >= idle + IDLE_S:
                 idle = now
-                moments = [link.look() for link in self._links]
+                moments = [link.poll() for link in self._links]
                 scene.show(moments)
                 self._api.put(moments)
             frame.wait()

@@ -56,7 +56,7 @@ class VideoMaker:
         self._process.start()
         theirs.close()
 
-    def look(self) -> str | None:
+    def poll(self) -> str | None:
         """Return new progress, or None."""
         if self._link is None or self._process is None:
             return None
@@ -88,11 +88,11 @@ def _make(folder: Path, path: Path, link: Connection) -> None:
         robots = {trial.name: recorded_robot(trial.run.meta) for trial in trials}
         film = Film(trials, robots, FilmCfg(), ("Recording", folder.name))
 
-        def tell(done: int) -> None:
+        def on_progress(done: int) -> None:
             if done % 25 == 0:
                 link.send(f"video: {done} of {film.frames} pictures …")
 
-        film.write(path, tell)
+        film.write(path, on_progress)
     except TestbedError as error:
         link.send(f"no video: {error}")
     except OSError as error:  # includes a closed link

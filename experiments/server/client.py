@@ -92,18 +92,18 @@ class TrustedTokens:
         with self._lock:
             return token.id in self._held and self._clock() < self.until_s
 
-    def sending(self) -> tuple[float, frozenset[TokenId]]:
-        """Return the argument `sent` of `answered`, before a sign of life is sent."""
+    def before_send(self) -> tuple[float, frozenset[TokenId]]:
+        """Return the argument `sent` of `after_answer`, before a call."""
         with self._lock:
             return self._clock(), frozenset(self._held)
 
-    def answered(
+    def after_answer(
         self, sent: tuple[float, frozenset[TokenId]], valid: Iterable[str]
     ) -> None:
         """Extend the trust; drop tokens that the server had ended when it answered.
 
         Args:
-            sent: of `sending`; tokens granted since then are kept.
+            sent: of `before_send`; tokens granted since then are kept.
             valid: public parts of the valid tokens in the answer.
         """
         sent_s, before = sent
@@ -122,13 +122,13 @@ class TrustedTokens:
         with self._lock:
             self._held.discard(token.id)
 
-    def lose_all(self) -> None:
+    def invalidate_all(self) -> None:
         """Remove all tokens until a new registration."""
         with self._lock:
             self._held.clear()
             self._paused.clear()
 
-    def learn(self, notice: NoticeData) -> None:
+    def apply_notice(self, notice: NoticeData) -> None:
         """Update the owner's tokens from a notice."""
         outcome = notice.outcome
         with self._lock:
@@ -155,7 +155,7 @@ def _place(ticket: int) -> str:
     return f"/owner/requests/{ticket}"
 
 
-AGAIN_S = 0.05
+RETRY_PAUSE_S = 0.05
 """Pause in s before a call is repeated that did not reach the server."""
 
 
@@ -191,7 +191,7 @@ class Client(ServerLink, Leasing):
     ) -> None:
         """Describe the owner; `with` or `open` registers it.
 
-        Its habits are those of `OwnerData`. With the policy `callback`, `on_notice`
+        Its defaults are those of `OwnerData`. With the policy `callback`, `on_notice`
         answers a demand, within a limit; a thread of the client calls it with each
         notice. `secret` is the shared secret of the server, `parent` an open client of
         which this owner is a part, `clock` counts seconds.
@@ -226,7 +226,7 @@ class Client(ServerLink, Leasing):
         self._renewer: threading.Thread | None = None
         self._unreleased: deque[Token] = deque()
         """Tokens released by leases while the server could not be reached."""
-        self._reader = NoticeReader(self, self._trusted.learn, on_notice)
+        self._reader = NoticeReader(self, self._trusted.apply_notice, on_notice)
 
     @property
     def name(self) -> str:
@@ -277,7 +277,7 @@ class Client(ServerLink, Leasing):
             with suppress(TestbedError):  # the server detects our silence
                 self._own("DELETE", "/owner")
             self.key = None
-        self._trusted.lose_all()
+        self._trusted.invalidate_all()
         super().close()
 
     def renew(self) -> None:
@@ -288,9 +288,9 @@ class Client(ServerLink, Leasing):
             ServerRestarted: the server started a new epoch.
             NotRegistered: the owner is no longer registered there.
         """
-        sent = self._trusted.sending()
+        sent = self._trusted.before_send()
         alive = self.read(Alive, self._own("POST", "/owner/alive"))
-        self._trusted.answered(sent, alive.tokens)
+        self._trusted.after_answer(sent, alive.tokens)
         self.why_lost = None
         for _ in range(len(self._unreleased)):
             self._give_back(self._unreleased.popleft())
@@ -338,10 +338,10 @@ class Client(ServerLink, Leasing):
         )
         asked = self._post_request(data)
         try:
-            while (outcome := self._learn_outcome(asked)) is None:
-                asked = self._look(asked.ticket, self._wait_s)
+            while (outcome := self._read_outcome(asked)) is None:
+                asked = self._poll(asked.ticket, self._wait_s)
         except BaseException:  # Ctrl-C, or the server is unreachable
-            self._take_back(data)
+            self._withdraw_request(data)
             raise
         return outcome
 
@@ -392,7 +392,7 @@ class Client(ServerLink, Leasing):
         )
         asked = self._post_request(data)
         ticket = Ticket(asked.ticket, request)
-        ticket.outcome = self._learn_outcome(asked)
+        ticket.outcome = self._read_outcome(asked)
         return ticket
 
     def outcome(self, ticket: Ticket) -> Outcome | None:
@@ -400,7 +400,7 @@ class Client(ServerLink, Leasing):
         if ticket.outcome is None:
             try:
                 asked = self.read(TicketData, self._own("GET", _place(ticket.number)))
-                ticket.outcome = self._learn_outcome(asked)
+                ticket.outcome = self._read_outcome(asked)
             except ServerUnreachable:
                 return None
             except (NotRegistered, ServerRestarted):
@@ -414,8 +414,8 @@ class Client(ServerLink, Leasing):
             ServerUnreachable, NotRegistered, ServerRestarted: as `take`.
         """
         while ticket.outcome is None:
-            asked = self._look(ticket.number, self._wait_s)
-            ticket.outcome = self._learn_outcome(asked)
+            asked = self._poll(ticket.number, self._wait_s)
+            ticket.outcome = self._read_outcome(asked)
         return ticket.outcome
 
     def present(self, owner: str, token: Token, newest: Token) -> Present:
@@ -432,7 +432,7 @@ class Client(ServerLink, Leasing):
         except ServerUnreachable:
             return Present()
         except (NotRegistered, ServerRestarted):
-            return Present(end=self._why_gone())
+            return Present(end=self._end_reason())
         now = self.read(PresentData, answer)
         if now.token is not None:
             newest = Token.from_text(now.token)
@@ -451,7 +451,7 @@ class Client(ServerLink, Leasing):
         if token is None:
             with suppress(TestbedError):
                 answer = self._own("DELETE", _place(ticket.number))
-                outcome = self._learn_outcome(self.read(TicketData, answer))
+                outcome = self._read_outcome(self.read(TicketData, answer))
                 token = None if outcome is None else outcome.token
         if token is not None:
             self._give_back(token)
@@ -467,7 +467,7 @@ class Client(ServerLink, Leasing):
         except (NotRegistered, ServerRestarted):
             pass  # it has ended
 
-    def _why_gone(self) -> End:
+    def _end_reason(self) -> End:
         is_restarted = isinstance(self.why_lost, ServerRestarted)
         return End(Refusal.WRONG_EPOCH if is_restarted else Refusal.EXPIRED)
 
@@ -488,15 +488,15 @@ class Client(ServerLink, Leasing):
             if self.key is None:
                 self._register()
         try:
-            return self._insist("POST", "/owner/requests", data)
+            return self._call_until_answered("POST", "/owner/requests", data)
         except BaseException:  # Ctrl-C, or the server is unreachable
-            self._take_back(data)
+            self._withdraw_request(data)
             raise
 
-    def _look(self, ticket: int, wait_s: float) -> TicketData:
-        return self._insist("GET", _place(ticket), wait_s=wait_s)
+    def _poll(self, ticket: int, wait_s: float) -> TicketData:
+        return self._call_until_answered("GET", _place(ticket), wait_s=wait_s)
 
-    def _learn_outcome(self, asked: TicketData) -> Outcome | None:
+    def _read_outcome(self, asked: TicketData) -> Outcome | None:
         """Return the outcome of a request; trust the token of a grant."""
         if asked.outcome is None:
             return None
@@ -506,11 +506,11 @@ class Client(ServerLink, Leasing):
         return outcome
 
     def _register(self) -> None:
-        sent = self._trusted.sending()
+        sent = self._trusted.before_send()
         answer = self.call("POST", "/owners", self._data, timeout_s=self._call_s)
         registered = self.read(Registered, answer)
-        self._trusted.lose_all()
-        self._trusted.answered(sent, ())
+        self._trusted.invalidate_all()
+        self._trusted.after_answer(sent, ())
         self.key, self._epoch = registered.key, registered.epoch
         self.why_lost = None
         self._reader.begin(registered.key, registered.last_notice)
@@ -534,14 +534,14 @@ class Client(ServerLink, Leasing):
                 timeout_s=wait_s + self._call_s,
             )
         except NotRegistered as error:
-            why = self._why_unknown(error)
+            why = self._unknown_reason(error)
             if self.key == key:  # not registered again in between
                 self.key = None
-                self._trusted.lose_all()
+                self._trusted.invalidate_all()
                 self.why_lost = why
             raise why from error
 
-    def _why_unknown(self, error: NotRegistered) -> TestbedError:
+    def _unknown_reason(self, error: NotRegistered) -> TestbedError:
         if self.epoch == self._epoch:
             return error
         return ServerRestarted(
@@ -549,7 +549,7 @@ class Client(ServerLink, Leasing):
             f"{self._epoch} any more. All earlier tokens are refused; request again."
         )
 
-    def _insist(
+    def _call_until_answered(
         self,
         method: str,
         path: str,
@@ -563,10 +563,10 @@ class Client(ServerLink, Leasing):
             try:
                 return self.read(TicketData, self._own(method, path, data, wait_s))
             except ServerUnreachable:
-                if self._clock() >= give_up_s or self._closing.wait(AGAIN_S):
+                if self._clock() >= give_up_s or self._closing.wait(RETRY_PAUSE_S):
                     raise
 
-    def _take_back(self, data: RequestData) -> None:
+    def _withdraw_request(self, data: RequestData) -> None:
         """Withdraw a request without a waiter; best effort.
 
         It is unknown whether the request arrived: a repeated mark returns the same

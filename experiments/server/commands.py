@@ -232,7 +232,7 @@ def release(
     with _server(url, secret_file, json_file) as link:
         whole = Token.from_text(token)
         link.release(whole, tuple(names) if names else None)
-    _tell(json_file, "release", token=str(whole.id), resources=names or None)
+    _write_result(json_file, "release", token=str(whole.id), resources=names or None)
 
 
 @resources_app.command()
@@ -246,7 +246,7 @@ def add(
     """Add a resource to a running server."""
     with _server(url, secret_file, json_file) as link:
         link.add_resource(name, parent)
-    _tell(json_file, "add", resource=name, parent=parent)
+    _write_result(json_file, "add", resource=name, parent=parent)
 
 
 @resources_app.command()
@@ -263,7 +263,7 @@ def upload(
 
     with _server(url, secret_file, json_file) as link:
         installed = link.install(read_text_of(file), file.name)
-    _tell(json_file, "upload", **installed.model_dump(mode="json"))
+    _write_result(json_file, "upload", **installed.model_dump(mode="json"))
     if json_file == STDOUT:
         return
     for owner in installed.owners:
@@ -282,7 +282,7 @@ def show(
     """Print an uploaded behaviour as sections of a scenario file."""
     with _server(url, secret_file, json_file) as link:
         found = link.definition(name).as_scenario()
-    _tell(json_file, "show", **found)
+    _write_result(json_file, "show", **found)
     if json_file != STDOUT:
         print(json_text(found))  # which is YAML, too
 
@@ -319,7 +319,7 @@ def stop(
     """Stop an uploaded behaviour and release its resources."""
     with _server(url, secret_file, json_file) as link:
         link.stop(name)
-    _tell(json_file, "stop", name=name)
+    _write_result(json_file, "stop", name=name)
 
 
 @resources_app.command()
@@ -338,7 +338,7 @@ def revoke(
     """Revoke resources from all holders, until `give-back`."""
     with _server(url, secret_file, json_file) as link:
         link.take_away(*names, priority=priority)
-    _tell(json_file, "revoke", resources=names, priority=priority)
+    _write_result(json_file, "revoke", resources=names, priority=priority)
 
 
 @resources_app.command(name="give-back")
@@ -353,7 +353,7 @@ def give_back(
     """Return resources revoked by `revoke` to the pool."""
     with _server(url, secret_file, json_file) as link:
         link.give_back(*names or ())
-    _tell(json_file, "give-back", resources=names or None)
+    _write_result(json_file, "give-back", resources=names or None)
 
 
 @contextmanager
@@ -369,7 +369,7 @@ def _server(
         yield link
 
 
-def _tell(json_file: str | None, command: str, **what: object) -> None:
+def _write_result(json_file: str | None, command: str, **what: object) -> None:
     """Write the result of a command; null resources mean all."""
     write_json(json_file, json_text({"experiment": f"resources {command}", **what}))
 

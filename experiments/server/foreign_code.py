@@ -32,7 +32,7 @@ Function = Callable[..., object]
 Failed = Callable[[Function, tuple[object, ...], BaseException], None]
 """Handler called with a function, its arguments, and its exception."""
 
-MOST = 32
+MAX_THREADS = 32
 """Maximum number of threads: more hanging functions block further calls."""
 LAST_CALLS_S = 1.0
 """Time in s for pending calls in `close`."""
@@ -84,7 +84,7 @@ class ForeignCalls:
             return
         self._pending[id(function)] = deque([args])
         self._ready.append(function)
-        if len(self._ready) > self._n_idle and len(self._threads) < MOST:
+        if len(self._ready) > self._n_idle and len(self._threads) < MAX_THREADS:
             thread = threading.Thread(target=self._work, name="outside", daemon=True)
             self._threads.add(thread)
             thread.start()
@@ -142,16 +142,16 @@ class PolicyCalls:
     """Caller of policies, one call at a time per token; keeps their answers."""
 
     def __init__(
-        self, clock: Callable[[], float], demand_again: Callable[[int], None]
+        self, clock: Callable[[], float], notify_blockers: Callable[[int], None]
     ) -> None:
         """Create it without running calls.
 
         Args:
             clock: seconds.
-            demand_again: makes the ledger repeat the demand of a request.
+            notify_blockers: makes the ledger repeat the demand of a request.
         """
         self._clock = clock
-        self._demand_again = demand_again
+        self._notify_blockers = notify_blockers
         self._lock = threading.Lock()
         self._calls: dict[TokenId, _Call] = {}
 
@@ -189,7 +189,7 @@ class PolicyCalls:
         watch = None
         if limit_s is not None:
             wait_s = min(limit_s, threading.TIMEOUT_MAX)
-            watch = threading.Timer(wait_s, self._tell, [demand])
+            watch = threading.Timer(wait_s, self._notify, [demand])
             watch.daemon = True
             watch.start()
         threading.Thread(
@@ -217,7 +217,7 @@ class PolicyCalls:
             watch.cancel()
         with self._lock:
             call.is_done = True
-        self._tell(call.demand)
+        self._notify(call.demand)
         with self._lock:  # the asker did not wait for it
             if call.demand.request is not None:
                 self._drop(call)
@@ -226,6 +226,6 @@ class PolicyCalls:
         if self._calls.get(call.demand.token) is call:
             del self._calls[call.demand.token]
 
-    def _tell(self, demand: Demand) -> None:
+    def _notify(self, demand: Demand) -> None:
         if demand.request is not None:
-            self._demand_again(demand.request)
+            self._notify_blockers(demand.request)

@@ -357,18 +357,18 @@ class NoticeReader:
     def __init__(
         self,
         link: ServerLink,
-        learn: Callable[[NoticeData], None],
+        apply_notice: Callable[[NoticeData], None],
         on_notice: Callable[[NoticeData], None] | None,
     ) -> None:
         """Create the reader.
 
         Args:
             link: to the server.
-            learn: called first with each notice.
+            apply_notice: called first with each notice.
             on_notice: the user's function, called next; its errors are logged.
         """
         self._link = link
-        self._learn = learn
+        self._apply_notice = apply_notice
         self._on_notice = on_notice
         self._key: str | None = None
         self._last = 0
@@ -388,14 +388,14 @@ class NoticeReader:
         """Read for a registration, from the notices after `last` on."""
         with self._changed:
             self._key, self._last = key, last
-            self._hang_up()
+            self._disconnect()
             self._changed.notify_all()
 
     def stop(self) -> None:
         """End the thread and all iterators."""
         with self._changed:
             self._is_stopped = True
-            self._hang_up()
+            self._disconnect()
             self._changed.notify_all()
         if self._thread.ident is not None:
             self._thread.join()
@@ -457,7 +457,7 @@ class NoticeReader:
             if status == 410 and self._key == key:
                 self._key = None
 
-    def _hang_up(self) -> None:
+    def _disconnect(self) -> None:
         if self._socket is not None:
             with suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
@@ -469,7 +469,7 @@ class NoticeReader:
             return
         notice = NoticeData.model_validate_json(data)
         self._last = notice.number
-        self._learn(notice)
+        self._apply_notice(notice)
         if self._queue is not None:
             if self._queue.qsize() >= KEPT:
                 self._queue.get()

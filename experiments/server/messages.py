@@ -270,9 +270,9 @@ class RequestData(_Data):
 
     def as_request(self, owner: str) -> Request:
         """Return the request of an owner."""
-        text, habits = self.add_to, {"policy", "add_to", "mode", "mark", "wait_s"}
+        text, excluded = self.add_to, {"policy", "add_to", "mode", "mark", "wait_s"}
         return Request(
-            **self.model_dump(exclude=habits),
+            **self.model_dump(exclude=excluded),
             owner=owner,
             policy=self.policy.make() if self.policy else None,
             add_to=Token.from_text(text) if text else None,
@@ -401,7 +401,7 @@ class DefinitionData(_Data):
     """Behaviour sent by a station, in the words of a scenario file."""
 
     behaviour: Mapping[str, Any]
-    """Name, schema, parameters, habits, and the needs that follow from the schema."""
+    """Name, schema, parameters, defaults, and the needs that follow from the schema."""
     library: Mapping[str, Any] = {}
     """Sections with the motions, lights, sounds, commands, ways of its file."""
 
@@ -553,13 +553,13 @@ class NoticeData(_View):
     @classmethod
     def of(cls, notice: Notice) -> "NoticeData":
         """Convert a notice; of an end it has the time, the token and the leaves."""
-        told, number = notice.told, notice.number
-        names = set(getattr(type(told), "__dataclass_fields__", ())) & {
+        event, number = notice.event, notice.number
+        names = set(getattr(type(event), "__dataclass_fields__", ())) & {
             *cls.model_fields
         }
-        said = {name: getattr(told, name) for name in names}
-        if not isinstance(told, Notified):
-            is_given = isinstance(told, Released)
+        said = {name: getattr(event, name) for name in names}
+        if not isinstance(event, Notified):
+            is_given = isinstance(event, Released)
             said["kind"] = "released" if is_given else "expired"
         return cls(number=number, has_ended=notice.has_ended, **said)
 

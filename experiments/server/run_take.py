@@ -127,7 +127,7 @@ def run_take(cfg: TakeCfg) -> int:
         policy=cfg.policy,
         priority=cfg.priority,
         time_to_live_s=cfg.time_to_live_s,
-        on_notice=holder.hear,
+        on_notice=holder.on_notice,
     )
     try:
         with temporary_stop_handlers(), client:
@@ -141,7 +141,7 @@ def run_take(cfg: TakeCfg) -> int:
             data = json_text(_as_json(client.name, outcome))
             write_json(cfg.json_file, data, holds_token=True)
             if outcome.token is None:
-                print(_why_not(outcome), file=sys.stderr)
+                print(_refusal_text(outcome), file=sys.stderr)
                 return 1
             holder.has_begun = True
             if cfg.json_file != STDOUT:
@@ -163,7 +163,7 @@ class _Holder:
         self._released = False
         self._loss: NoticeData | None = None
 
-    def hear(self, notice: NoticeData) -> None:
+    def on_notice(self, notice: NoticeData) -> None:
         """Process a notice, in a thread of the client."""
         if notice.kind is NoticeKind.LOST:
             self._loss = notice
@@ -185,10 +185,10 @@ class _Holder:
         if self._released:
             _say("released")
             return 0
-        print(f"error: lost: {self._why_lost(client)}", file=sys.stderr)
+        print(f"error: lost: {self._loss_text(client)}", file=sys.stderr)
         return 1
 
-    def _why_lost(self, client: Client) -> str:
+    def _loss_text(self, client: Client) -> str:
         loss = self._loss
         if loss is not None:
             leaves = ", ".join((*loss.leaves, *loss.freed))
@@ -232,7 +232,7 @@ def _as_json(owner: str, outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _why_not(outcome: Outcome) -> str:
+def _refusal_text(outcome: Outcome) -> str:
     ways = [f"{b.resource}: {', '.join(b.owners)}" for b in outcome.blockers]
     text = f"{outcome.kind}, {outcome.why}" + (f" ({'; '.join(ways)})" if ways else "")
     return printable(text)

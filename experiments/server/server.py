@@ -192,13 +192,13 @@ class ReservationServer:
             BadInput: the address cannot be bound.
         """
         cfg = cfg or ServerCfg()
-        desk = Service(front, max_priority=cfg.max_priority, robot=robot)
+        service = Service(front, max_priority=cfg.max_priority, robot=robot)
         self._socket = listener or listen(cfg)
-        self._routes = Routes(desk)
+        self._routes = Routes(service)
         hosts = {*LOOPBACK_NAMES, _in_url(cfg.host).lower()}
         guard = RequestFilter(
             self._routes.app,
-            epoch=desk.epoch,
+            epoch=service.epoch,
             secret=cfg.secret,
             max_body=MAX_BODY,
             hosts=hosts if is_loopback(cfg.host) else None,

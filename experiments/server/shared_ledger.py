@@ -77,7 +77,7 @@ class Notice:
 
     number: int
     """Number from 1."""
-    told: Told
+    event: Told
     has_ended: bool
     """True if the affected token, if any, has ended."""
 
@@ -100,10 +100,10 @@ class _NoticeQueue:
         self.tokens: set[TokenId] = set()
         self.readers: list[Reader] = []
 
-    def put(self, told: Told) -> None:
+    def put(self, event: Told) -> None:
         self.last += 1
-        has_ended = told.token is not None and told.token not in self.tokens
-        notice = Notice(number=self.last, told=told, has_ended=has_ended)
+        has_ended = event.token is not None and event.token not in self.tokens
+        notice = Notice(number=self.last, event=event, has_ended=has_ended)
         self.notices.append(notice)
 
     def after(self, number: int) -> NoticeBatch:
@@ -127,9 +127,9 @@ class NoticeQueues:
         self._lock = lock
         self._wake = wake
         self._queues: dict[str, _NoticeQueue] = {}
-        self._woken: list[Reader] = []
+        self._notified: list[Reader] = []
 
-    def hear(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Queue an event of the ledger; called under the lock."""
         if isinstance(event, Notified):
             self._put(event)
@@ -147,7 +147,7 @@ class NoticeQueues:
 
     def wake(self) -> None:
         """Call the readers of queues with new notices."""
-        woken, self._woken = self._woken, []
+        woken, self._notified = self._notified, []
         for reader in woken:
             self._wake(reader)
 
@@ -185,10 +185,10 @@ class NoticeQueues:
             for reader in queue.readers if queue else ():
                 self._wake(reader)
 
-    def _put(self, told: Told) -> None:
-        queue = self._queue(told.owner)
-        queue.put(told)
-        self._woken += queue.readers
+    def _put(self, event: Told) -> None:
+        queue = self._queue(event.owner)
+        queue.put(event)
+        self._notified += queue.readers
 
     def _queue(self, owner: str) -> _NoticeQueue:
         return self._queues.setdefault(owner, _NoticeQueue())
@@ -235,22 +235,22 @@ class SharedLedger(Leasing):
         self._has_changed = False
         self._takers: dict[int, list[threading.Event]] = {}
         self._watchers: dict[int, list[tuple[Ticket, WhenDone]]] = {}
-        self._outside = ForeignCalls(self._note_fault)
+        self._executor = ForeignCalls(self._note_fault)
         self.n_changes = 0
         """Number of calls and timer events that changed holders or waiters."""
         self.on_change: list[Callable[[], None]] = []
         """Functions called soon after such a change, and after the last one at
         least."""
-        self.notices = NoticeQueues(self._lock, self._outside.signal)
+        self.notices = NoticeQueues(self._lock, self._executor.signal)
         """Notices and valid tokens of each owner."""
-        self._callbacks = PolicyCalls(clock, self._demand_again)
-        fault = ledger.hand_over(self._callbacks.answer, self._outside.call)
+        self._callbacks = PolicyCalls(clock, self._notify_blockers)
+        fault = ledger.hand_over(self._callbacks.answer, self._executor.call)
         if fault is not None:
             _LOG.error(_RAISED, "a listener", traceback_of(fault))
-        ledger.hear_at_once(self.notices.hear)
-        ledger.hear_at_once(self._hear)
+        ledger.hear_at_once(self.notices.on_event)
+        ledger.hear_at_once(self._on_event)
         self._timer = threading.Thread(
-            target=self._keep_time, name="reservations-timer", daemon=True
+            target=self._run_timer, name="reservations-timer", daemon=True
         )
         self._timer.start()
 
@@ -277,7 +277,7 @@ class SharedLedger(Leasing):
                 ledger.withdraw(number, tick, Why.CLOSED)
             self._due_changed.notify_all()
         self._timer.join()
-        self._outside.close()
+        self._executor.close()
 
     @contextmanager
     def step(self) -> Iterator[tuple[Ledger, int]]:
@@ -380,7 +380,7 @@ class SharedLedger(Leasing):
                 watchers = self._watchers.setdefault(ticket.number, [])
                 watchers.append((ticket, when_done))
             else:
-                self._outside.call(when_done, ticket)
+                self._executor.call(when_done, ticket)
 
     def unwatch(self, ticket: Ticket, when_done: WhenDone) -> None:
         """Remove such a function."""
@@ -435,7 +435,7 @@ class SharedLedger(Leasing):
         tick = int((self._clock() - self._begin) / self._tick_s)
         return max(tick, self._ledger.tick)
 
-    def _hear(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         if isinstance(event, Granted | Failed):
             self._ended.append(event.request)
         if not isinstance(event, _UNSEEN):
@@ -448,13 +448,13 @@ class SharedLedger(Leasing):
             for taker in self._takers.pop(number, ()):
                 taker.set()
             for ticket, when_done in self._watchers.pop(number, ()):
-                self._outside.call(when_done, ticket)
+                self._executor.call(when_done, ticket)
         self.notices.wake()
         if self._has_changed:
             self._has_changed = False
             self.n_changes += 1
             for changed in tuple(self.on_change):
-                self._outside.signal(changed)
+                self._executor.signal(changed)
         due = self._ledger.next_due()
         if due is not None and (self._planned is None or due < self._planned):
             self._due_changed.notify_all()
@@ -479,12 +479,12 @@ class SharedLedger(Leasing):
             ):
                 ledger.tell_raised(said.owner, fault, token=said.token)
 
-    def _demand_again(self, ticket_number: int) -> None:
+    def _notify_blockers(self, ticket_number: int) -> None:
         with self.step() as (ledger, tick):
             if not self._is_closed:
                 ledger.demand_again(ticket_number, tick)
 
-    def _keep_time(self) -> None:
+    def _run_timer(self) -> None:
         """Process due events; sleep until the next one."""
         with self._due_changed:
             while not self._is_closed:
@@ -496,9 +496,9 @@ class SharedLedger(Leasing):
                 if wait_s > 0.0:
                     self._due_changed.wait(min(wait_s, threading.TIMEOUT_MAX))
                 else:
-                    self._let_happen()
+                    self._advance()
 
-    def _let_happen(self) -> None:
+    def _advance(self) -> None:
         with self.step() as (ledger, tick):
             try:
                 ledger.advance(tick)

@@ -44,10 +44,10 @@ from nao_testbed.models.errors import FOREIGN_ERRORS
 from nao_testbed.models.resources import DeviceKind
 from nao_testbed.models.values import FloatArray
 
-MOST_KEPT = 100
+MAX_KEPT = 100
 """Number of failures kept, as one per slot is 100 a second; further ones are
 counted."""
-MOST_SAID = 3
+MAX_SAID = 3
 """Number of failures in a message."""
 
 
@@ -83,7 +83,7 @@ class SlotsFailed(TestbedError):
         """
         self.failures = failures
         self.count = count
-        said = "; ".join(str(one).rstrip(".") for one in failures[:MOST_SAID])
+        said = "; ".join(str(one).rstrip(".") for one in failures[:MAX_SAID])
         super().__init__(
             f"{count} failure(s) occurred while the robot continued: {said}. A failed "
             "behaviour was stopped and its owner dropped; fix it, and add it again."
@@ -108,7 +108,7 @@ class SlotFailures:
             part()
         except FOREIGN_ERRORS as error:  # the slot continues after any error
             self.count += 1
-            if len(self.kept) < MOST_KEPT:
+            if len(self.kept) < MAX_KEPT:
                 self.kept.append(SlotFailure(tick=tick, who=who, error=error))
             return False
         return True
@@ -246,7 +246,7 @@ class StiffnessOwner:
         devices = map_devices(robot.resources, robot).of_kind(DeviceKind.STIFFNESS)
         self._parts = tuple((leaf.name, leaf.joints) for leaf in devices)
         self._leaves = tuple(name for name, _ in self._parts)
-        first = self._ask_for_all()
+        first = self._request_all()
         self._whole = first.outcome.token if first.outcome else None
         """Token of all leaves, until one is lost."""
         self._tickets = dict.fromkeys(self._leaves, first)
@@ -352,7 +352,7 @@ class StiffnessOwner:
             self._whole = None  # from now on leaf by leaf
         return self._whole is not None
 
-    def _ask_for_all(self) -> Ticket:
+    def _request_all(self) -> Ticket:
         """Request all free leaves with one token, which survives partial losses."""
         request = Request(
             owner=STIFFNESS_OWNER,

@@ -71,9 +71,9 @@ class RobotWithLedgerCfg:
     """Speech synthesis: one of `controllers.speech.VOICES`."""
     library: Library | None = None
     """Library of motions and commands; None: the robot's own."""
-    look_s: float = 0.02
+    posture_period_s: float = 0.02
     """Period of the posture monitor in s: the controllers' cycle."""
-    feel_s: float = 1.0
+    heat_period_s: float = 1.0
     """Period of `hotEngine` in s, at which temperatures are read."""
 
 
@@ -112,8 +112,10 @@ class RobotWithLedger(Leasing):
         self.cfg = cfg = cfg or RobotWithLedgerCfg()
         tick_s = cfg.ledger.tick_s
         posture = robot.posture_name(cfg.posture, "Stand")
-        self._look_ticks = ticks_of("posture monitor's period", cfg.look_s, tick_s)
-        self._feel_ticks = ticks_of("hotEngine's period", cfg.feel_s, tick_s)
+        self._posture_ticks = ticks_of(
+            "posture monitor's period", cfg.posture_period_s, tick_s
+        )
+        self._heat_ticks = ticks_of("hotEngine's period", cfg.heat_period_s, tick_s)
         dt = cfg.simulation.world.physics_dt
         self._slot_ticks = ticks_of("device slot", tick_s, dt)
         tree = ResourceTree(robot.resources)
@@ -153,7 +155,7 @@ class RobotWithLedger(Leasing):
         self.behaviours = BehaviourList(self.ledger, self.failures)
         self.disturb: Callable[[SimulatedRobot], None] | None = None
         """Called before every physics step, for example to push the robot."""
-        self.front = LedgerFront(self.ledger, self._wait_a_slot)
+        self.front = LedgerFront(self.ledger, self._wait_one_slot)
         """Front end of the ledger; waiting runs the robot slot by slot."""
         self._is_in_slot = False
         self._decided = -1
@@ -222,8 +224,8 @@ class RobotWithLedger(Leasing):
             SlotsFailed: something failed on the way; all of the time has passed.
         """
         seconds = ticks_of("time for heat", longest_s, 1.0)
-        if self.tick % self._feel_ticks:  # no slot of hotEngine may be left out
-            for _ in range(-self.tick % self._feel_ticks):
+        if self.tick % self._heat_ticks:  # no slot of hotEngine may be left out
+            for _ in range(-self.tick % self._heat_ticks):
                 self._slot()
         for _ in range(seconds):
             self._decide()
@@ -269,7 +271,7 @@ class RobotWithLedger(Leasing):
     def _lessor(self, owner: str | None) -> tuple[str, Lessor]:
         return FrontLessor.of(owner, self.front)
 
-    def _wait_a_slot(self) -> None:
+    def _wait_one_slot(self) -> None:
         """Run one slot while a request waits.
 
         Raises:
@@ -312,10 +314,10 @@ class RobotWithLedger(Leasing):
     def _act(self, tick: int) -> None:
         now = max(tick, self.ledger.tick)  # later if a behaviour let time pass
         observation = self.sim.read()
-        if tick % self._feel_ticks == 0:
+        if tick % self._heat_ticks == 0:
             feel = partial(self.hot_engine.step, observation.temperature, now)
             self.failures.attempt("hotEngine", now, feel)
-        if self.posture is not None and tick % self._look_ticks == 0:
+        if self.posture is not None and tick % self._posture_ticks == 0:
             look = partial(self.posture.step, observation, now)
             self.failures.attempt("posture monitor", now, look)
         attempt = self.failures.attempt

@@ -24,7 +24,7 @@ from nao_testbed.models import BadInput, TestbedError
 from nao_testbed.models.system import END_SIGNALS, Connection
 
 STOP_S = 5.0
-TOLD = frozenset({"client", "failed", "warning"})
+SHOWN_EVENTS = frozenset({"client", "failed", "warning"})
 """Kinds of events that the page shows as sentences; motions and owners have their
 own displays."""
 
@@ -41,7 +41,7 @@ class ServedPlay:
         self._parts, self._served = parts, parts.served
         self.setup, self.recording = self._served.setup, self._served.recording
         self.controller = self._served.controller
-        self.news: list[str] = []
+        self.messages: list[str] = []
         """Empty: the served robot records its own events."""
 
     @property
@@ -77,7 +77,7 @@ def attach(parts: Parts, connection: Connection) -> LiveRobot:
         with served.access():
             is_open = link.take(live)
             live.slot()
-            if not is_open or not link.tell(live, served.late_s):
+            if not is_open or not link.report(live, served.late_s):
                 served.step = served.slot
                 print(
                     "The page has ended; the robot is still served.",
@@ -86,7 +86,7 @@ def attach(parts: Parts, connection: Connection) -> LiveRobot:
                 )
 
     def tell(kind: str, data: Mapping[str, object]) -> None:
-        if kind in TOLD or data.get("has_failed"):
+        if kind in SHOWN_EVENTS or data.get("has_failed"):
             live.say(str(data.get("said", kind)))
 
     served.step = step

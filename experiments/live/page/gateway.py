@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 SECRET_HEADER = "x-nao-testbed-live"
 LARGEST_MESSAGE = 256 * 1024
 """Maximum size of a browser's message, in bytes."""
-LARGEST_WISH = 4096
+MAX_REQUEST_BYTES = 4096
 """Maximum body of a request, in bytes."""
 SCRIPTS = (
     "common.js",
@@ -77,7 +77,7 @@ def closed_viser(secret: str) -> "Iterator[ViserServer]":
 
     serve = ours.serve
 
-    def serve_who_knows(*args: Any, **kwargs: Any) -> Any:
+    def serve_with_key(*args: Any, **kwargs: Any) -> Any:
         answer = kwargs.pop("process_request")
 
         def check(connection: Any, request: Any) -> Any:
@@ -88,7 +88,7 @@ def closed_viser(secret: str) -> "Iterator[ViserServer]":
 
         return serve(*args, process_request=check, **kwargs)
 
-    ours.serve = serve_who_knows  # type: ignore[assignment,misc]
+    ours.serve = serve_with_key  # type: ignore[assignment,misc]
     try:  # viser prints its address on stdout, which is for data
         with contextlib.redirect_stdout(io.StringIO()):
             server = ViserServer(host="127.0.0.1", port=0, verbose=False)
@@ -101,13 +101,13 @@ def closed_viser(secret: str) -> "Iterator[ViserServer]":
             server.stop()
 
 
-_NOT_OURS = error_response(
+_FORBIDDEN = error_response(
     403,
     "only a page of this server may do that; open the printed address.",
 )
 
 
-class Door:
+class PageGuard:
     """Authentication by a key, kept in a cookie, for pages of this server."""
 
     def __init__(self, app: ASGIApp, key: str, port: int) -> None:
@@ -126,14 +126,14 @@ class Door:
         """Forward a request, or reject it."""
         headers = Headers(scope=scope)
         if scope["type"] == "websocket":
-            if self._is_ours(headers) and self._has_key(headers):
+            if self._is_allowed(headers) and self._has_key(headers):
                 await self._app(scope, receive, send)
             else:
-                await _NOT_OURS(scope, receive, send)
+                await _FORBIDDEN(scope, receive, send)
             return
         if scope["type"] == "http":
-            if scope["method"] not in {"GET", "HEAD"} and not self._is_ours(headers):
-                await _NOT_OURS(scope, receive, send)
+            if scope["method"] not in {"GET", "HEAD"} and not self._is_allowed(headers):
+                await _FORBIDDEN(scope, receive, send)
                 return
             given = parse_qs(scope["query_string"].decode("latin-1")).get("key", [""])
             if scope["path"] == "/" and self._is_key(given[0]):
@@ -147,7 +147,7 @@ class Door:
                 MutableHeaders(scope=scope)["authorization"] = f"Bearer {self._key}"
         await self._app(scope, receive, send)
 
-    def _is_ours(self, headers: Headers) -> bool:
+    def _is_allowed(self, headers: Headers) -> bool:
         """Return True if a page of this server sent the request, by its headers."""
         return headers.get("host", "").lower() in self._hosts and is_same_origin(
             headers
@@ -231,11 +231,11 @@ class PageServer:
             ]
         )
         guard = RequestFilter(
-            app, epoch=1, secret=key, max_body=LARGEST_WISH, hosts=LOOPBACK_NAMES
+            app, epoch=1, secret=key, max_body=MAX_REQUEST_BYTES, hosts=LOOPBACK_NAMES
         )
         self._server = uvicorn.Server(
             uvicorn.Config(
-                Door(guard, key, bound),
+                PageGuard(guard, key, bound),
                 http=_Connection,
                 ws="websockets-sansio",
                 ws_max_size=LARGEST_MESSAGE,
@@ -305,14 +305,14 @@ class PageServer:
             await outside.accept(subprotocol=inside.subprotocol)
             self._api.viewers += 1
             try:
-                await _pass_on(outside, inside)
+                await _forward(outside, inside)
             finally:
                 self._api.viewers -= 1
         with contextlib.suppress(RuntimeError):  # the browser may have closed it
             await outside.close()
 
 
-async def _pass_on(outside: WebSocket, inside: Any) -> None:
+async def _forward(outside: WebSocket, inside: Any) -> None:
     """Forward messages in both directions until one side ends."""
 
     async def to_browser() -> None:

@@ -103,7 +103,7 @@ class PageApi:
             picture = self._pictures.get(i)
             self._put(i, "state", {**_state(i, moment, picture), "speed": speed})
             if moment.reservations is not None:
-                self._put(i, "who", _who(i, moment, moment.reservations))
+                self._put(i, "who", _reservations_of(i, moment, moment.reservations))
             if moment.forecast is not None:
                 word = "whatif" if moment.forecast.is_change else "forecast"
                 self._put(i, word, _forecast(i, moment.forecast))
@@ -112,7 +112,7 @@ class PageApi:
         """Send the joint that was clicked in the 3-D view to the pages."""
         self._put(robot, "chosen", {"robot": robot, "joint": joint})
 
-    def tell(self, text: str) -> None:
+    def publish(self, text: str) -> None:
         """Send the result of a recording's video to the pages."""
         self._put(0, "told", {"text": text})
 
@@ -127,7 +127,7 @@ class PageApi:
     async def _get_state(self, request: Request) -> Response:
         del request
         self.viewers += 1
-        return EventStream(self._tell(), self._leave)
+        return EventStream(self._stream(), self._leave)
 
     def _leave(self) -> None:
         self.viewers -= 1
@@ -142,7 +142,7 @@ class PageApi:
         imsave(file, picture.rgb, format="png")
         return Response(file.getvalue(), media_type="image/png")
 
-    async def _tell(self) -> AsyncIterator[str]:
+    async def _stream(self) -> AsyncIterator[str]:
         told: dict[tuple[int, str], int] = {}
         while not self.is_closing:
             pieces = []
@@ -160,7 +160,7 @@ class PageApi:
             data = json.loads(await request.body())
             if not isinstance(data, dict):
                 raise BadInput("a request is an object with `robot` and `do`.")
-            whom = self._whom(data.pop("robot", None))
+            whom = self._robots_of(data.pop("robot", None))
             action = action_of(data, self._actions)
             taken = [self._send(i, action) for i in whom]
         except (ValueError, RecursionError):
@@ -173,7 +173,7 @@ class PageApi:
             )
         return JSONResponse({}, status_code=202)
 
-    def _whom(self, given: object) -> Sequence[int]:
+    def _robots_of(self, given: object) -> Sequence[int]:
         if given is None:
             return range(len(self._names))
         if type(given) is not int or not 0 <= given < len(self._names):
@@ -266,7 +266,7 @@ def _state(i: int, moment: Moment, picture: Picture | None) -> Mapping[str, Any]
     }
 
 
-def _who(i: int, moment: Moment, now: Reservations) -> Mapping[str, Any]:
+def _reservations_of(i: int, moment: Moment, now: Reservations) -> Mapping[str, Any]:
     """Return holders and waiters of all resources, times in s."""
     tick_s = moment.tick_s
     policy = {owner.name: owner.policy for owner in now.owners}

@@ -188,12 +188,12 @@ def run_robot_command(
     try:
         seen = robot.read()
         if dry_run:
-            _tell_what_would_be_done(cfg, robot, seen, json_file)
+            _print_plan(cfg, robot, seen, json_file)
             return 0
         check_can_stand(robot.robot, seen)
         rehearse(make_controller(cfg.controller), robot.robot, seen)
         run = RealRobotRun(cfg, robot, watch, create_run_folder(out.parent, out.name))
-        return run.to_its_end(json_file)
+        return run.run_to_end(json_file)
     finally:
         robot.close()
 
@@ -231,19 +231,21 @@ class RealRobotRun:
         self._robot = robot
         self._remote = robot if isinstance(robot, NaoqiRobot) else None
         self._controller = make_controller(cfg.controller)
-        self._teller = self._controller if has_signals(self._controller) else None
+        self._signal_source = (
+            self._controller if has_signals(self._controller) else None
+        )
         self._recording = SensorRecording(
             folder,
             robot.robot,
             config=cfg,
             command=cfg.command,
-            signals=self._teller.signal_names if self._teller else (),
+            signals=self._signal_source.signal_names if self._signal_source else (),
         )
         self._supervisor = Supervisor(robot.robot, watch)
         self._measures = Measures(robot.robot)
         self._written: FloatArray | None = None
 
-    def to_its_end(self, json_file: str | None) -> int:
+    def run_to_end(self, json_file: str | None) -> int:
         """Run, give the robot back, print the results; return the exit status."""
         reason, status, said = "done", 0, ""
         begin = time.monotonic()
@@ -273,7 +275,7 @@ class RealRobotRun:
             self._recording.close("failed")
             raise
         self._recording.close(reason)
-        self._tell(said or reason, time.monotonic() - begin, json_file)
+        self._report(said or reason, time.monotonic() - begin, json_file)
         return status
 
     def _periods(self, check: Callable[[], None]) -> None:
@@ -285,7 +287,7 @@ class RealRobotRun:
         start_s = robot.time_s
         end_s = start_s + 60.0 * self._cfg.minutes
         bars = simulated_time({self._cfg.controller: end_s - start_s})
-        with bars as tell:
+        with bars as on_progress:
             while robot.time_s < end_s - 0.5 * loop.period:
                 check()
                 seen = loop.cycle()
@@ -295,7 +297,9 @@ class RealRobotRun:
                     loop.decided,
                     loop.period,
                     age_s,
-                    self._teller.signals if self._teller is not None else (),
+                    self._signal_source.signals
+                    if self._signal_source is not None
+                    else (),
                 )
                 measures.add(seen, loop.shift)
                 if remote is not None:
@@ -305,7 +309,7 @@ class RealRobotRun:
                 if remote is not None and not remote.keys.is_recording:
                     self._written = remote.written_target
                 if measures.n % 50 == 0:
-                    tell(0, robot.time_s - start_s)
+                    on_progress(0, robot.time_s - start_s)
 
     def _give_back(self) -> None:
         """Give the robot back; print a warning if the connection is lost."""
@@ -324,7 +328,7 @@ class RealRobotRun:
         else:
             self._recording.event("given back", remote.time_s)
 
-    def _tell(self, reason: str, wall_s: float, json_file: str | None) -> None:
+    def _report(self, reason: str, wall_s: float, json_file: str | None) -> None:
         data = {
             "experiment": "robot",
             "robot": self._cfg.address,
@@ -349,7 +353,7 @@ class RealRobotRun:
             print(reason, file=sys.stderr)
 
 
-def _tell_what_would_be_done(
+def _print_plan(
     cfg: RunCfg, robot: PacedRobot, seen: Observation, json_file: str | None
 ) -> None:
     """Print the robot's state and the effect of a run; command nothing."""

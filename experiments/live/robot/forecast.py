@@ -74,9 +74,9 @@ HALF_WIDTH = 1.645
 OWN_DRIFT, SHARED_DRIFT = 2.0, 4.0
 FIRST_S, EVERY_S = 0.8, 1.5
 """Wall time until the first answer, and between later ones, in s."""
-MOST_PHYSICS_S = 30.0
+MAX_PHYSICS_S = 30.0
 """Maximum physics of a copy in s; an unsteady copy then sends its result."""
-AGAIN_S = 2.0
+RETRY_S = 2.0
 """Wall time after which a copy without an answer is replaced by a new request, in s."""
 NICE = 5
 """Niceness of the copy, below the robots."""
@@ -112,7 +112,7 @@ class Forecaster:
         if setup.tick % self._past_slots == 0:
             self._past.append((sim.time_s, _of_joints(setup)))
 
-    def ask(self, wish: Foresee) -> str:
+    def ask(self, action: Foresee) -> str:
         """Start a copy; return a text for the operator.
 
         Raises:
@@ -121,35 +121,35 @@ class Forecaster:
                 answered.
         """
         setup = self._setup
-        if wish.controller is not None:
-            check_controllers([wish.controller], setup.robot)
-        if wish.joint is not None:
-            misalignment_of(setup.robot, {wish.joint: wish.error_deg})
+        if action.controller is not None:
+            check_controllers([action.controller], setup.robot)
+        if action.joint is not None:
+            misalignment_of(setup.robot, {action.joint: action.error_deg})
         if setup.body.sim.has_fallen():
             raise BadInput("there is no forecast for a fallen robot.")
-        if not self._has_answered and time.monotonic() < self._asked_s + AGAIN_S:
+        if not self._has_answered and time.monotonic() < self._asked_s + RETRY_S:
             raise BadInput(
                 "the last forecast is still being computed; try again in a second."
             )
         self.close()
-        steadiness = None if wish != Foresee() else self._steadiness
+        steadiness = None if action != Foresee() else self._steadiness
         past = tuple(self._past)
         if CAN_FORK:
             link, theirs = Pipe(duplex=False)
             self._link = link
-            ahead = RunAhead(setup, wish, past, theirs.send, steadiness)
-            self._pid = fork(lambda: _be_copy(ahead, link))
+            ahead = RunAhead(setup, action, past, theirs.send, steadiness)
+            self._pid = fork(lambda: _run_copy(ahead, link))
             theirs.close()
         else:
-            rebuilt = Rebuilt.of(setup, wish, past, steadiness)
-            self._worker = Worker(partial(_be_rebuilt, rebuilt.packed()))
+            rebuilt = Rebuilt.of(setup, action, past, steadiness)
+            self._worker = Worker(partial(_run_rebuilt, rebuilt.packed()))
         self._has_answered, self._asked_s = False, time.monotonic()
-        return f"forecast: {label_of(wish)}"
+        return f"forecast: {label_of(action)}"
 
-    def look(self) -> Forecast | None:
+    def poll(self) -> Forecast | None:
         """Return a new answer; None without one."""
         if self._worker is not None:
-            return self._look_at(self._worker)
+            return self._poll_worker(self._worker)
         if self._link is None:
             return None
         try:
@@ -162,7 +162,7 @@ class Forecaster:
         self._has_answered = True
         return answer
 
-    def _look_at(self, worker: "Worker[bool]") -> Forecast | None:
+    def _poll_worker(self, worker: "Worker[bool]") -> Forecast | None:
         has_ended, answers = worker.has_ended, worker.messages()
         if has_ended and not answers:
             self.close()
@@ -184,11 +184,11 @@ class Forecaster:
         self._has_answered = True
 
 
-def label_of(wish: Foresee) -> str:
+def label_of(action: Foresee) -> str:
     """Return a short description of the change."""
-    changes = [wish.controller] if wish.controller is not None else []
-    if wish.joint is not None:
-        changes.append(f"error of {wish.joint} {wish.error_deg:g}°")
+    changes = [action.controller] if action.controller is not None else []
+    if action.joint is not None:
+        changes.append(f"error of {action.joint} {action.error_deg:g}°")
     return ", ".join(changes) or "unchanged"
 
 
@@ -196,7 +196,7 @@ def _of_joints(setup: Setup) -> FloatArray:
     return setup.true_degc()[list(setup.robot.motor_of_joint)]
 
 
-def _be_copy(ahead: "RunAhead", link: Connection) -> None:
+def _run_copy(ahead: "RunAhead", link: Connection) -> None:
     """Run ahead in the copied process, and answer."""
     link.close()  # so that the pipe breaks when its reader closes
     renice(NICE)
@@ -217,7 +217,7 @@ class Rebuilt:
     position: FloatArray
     quaternion: FloatArray
     """Orientation of the base, in the format of `Engine.place`."""
-    wish: Foresee
+    action: Foresee
     past: tuple[tuple[float, FloatArray], ...]
     steadiness: Steadiness | None
 
@@ -225,7 +225,7 @@ class Rebuilt:
     def of(
         cls,
         setup: Setup,
-        wish: Foresee,
+        action: Foresee,
         past: tuple[tuple[float, FloatArray], ...],
         steadiness: Steadiness | None,
     ) -> "Rebuilt":
@@ -249,7 +249,7 @@ class Rebuilt:
             q=sim.q.copy(),
             position=position,
             quaternion=quaternion,
-            wish=wish,
+            action=action,
             past=past,
             steadiness=steadiness,
         )
@@ -273,12 +273,12 @@ class Rebuilt:
         )
 
 
-def _be_rebuilt(packed: bytes, send: Send) -> bool:
+def _run_rebuilt(packed: bytes, send: Send) -> bool:
     """Rebuild the robot in another process, run ahead, and answer."""
     rebuilt: Rebuilt = pickle.loads(zlib.decompress(packed))
     renice(NICE)
     setup = rebuilt.setup()
-    RunAhead(setup, rebuilt.wish, rebuilt.past, send, rebuilt.steadiness).run()
+    RunAhead(setup, rebuilt.action, rebuilt.past, send, rebuilt.steadiness).run()
     return True
 
 
@@ -287,7 +287,7 @@ class RunAhead:
     """Robot that is run ahead of its time; unusable afterwards."""
 
     setup: Setup
-    wish: Foresee
+    action: Foresee
     past: tuple[tuple[float, FloatArray], ...]
     send: Callable[[Forecast], None]
     steadiness: Steadiness | None = None
@@ -299,39 +299,39 @@ class RunAhead:
     """Time simulated with every physics step, in s."""
 
     def run(self) -> None:
-        """Run to the horizon, the fall or `MOST_PHYSICS_S`; send answers on the way."""
+        """Run to the horizon, the fall or `MAX_PHYSICS_S`; send answers on the way."""
         setup, cfg = self.setup, FastForwardCfg()
         self._begin_s = setup.body.time_s
         self._heat = setup.body.sim.heating.state.copy()
         self._change()
         steadiness, jump = self.steadiness or Steadiness(cfg), JumpLength(cfg)
         due = time.monotonic() + FIRST_S
-        has_told = steadiness.is_steady()
-        if has_told:
-            self._tell(steadiness, is_steady=True)
-        while (left_s := self._left_s()) >= 1.0 and self.physics_s < MOST_PHYSICS_S:
+        is_sent = steadiness.is_steady()
+        if is_sent:
+            self._send_forecast(steadiness, is_steady=True)
+        while (left_s := self._left_s()) >= 1.0 and self.physics_s < MAX_PHYSICS_S:
             steadiness.add(self._second(), setup.stiffness.shift)
             if setup.body.sim.has_fallen():
-                self._tell(steadiness, is_steady=False)
+                self._send_forecast(steadiness, is_steady=False)
                 return
             is_steady = steadiness.is_steady() and not setup.disturbance.is_turning
             is_due = time.monotonic() >= due and steadiness.spread() is not None
-            if (is_steady and not has_told) or is_due:
-                self._tell(steadiness, is_steady=is_steady)
-                has_told, due = True, time.monotonic() + EVERY_S
+            if (is_steady and not is_sent) or is_due:
+                self._send_forecast(steadiness, is_steady=is_steady)
+                is_sent, due = True, time.monotonic() + EVERY_S
             if is_steady:
                 self._pass_heat(steadiness.mean(), min(jump.take(), left_s - 1.0))
             else:
                 jump.restart()
-        self._tell(steadiness, is_steady=self._left_s() < 1.0, is_final=True)
+        self._send_forecast(steadiness, is_steady=self._left_s() < 1.0, is_final=True)
 
     def _change(self) -> None:
         """Apply the requested change, as the operator would."""
-        if self.wish.controller is not None:
-            self.setup.use_controller(self.wish.controller)
-        if self.wish.joint is not None:
+        if self.action.controller is not None:
+            self.setup.use_controller(self.action.controller)
+        if self.action.joint is not None:
             self.setup.disturbance.set_misalignment(
-                self.wish.joint, self.wish.error_deg
+                self.action.joint, self.action.error_deg
             )
 
     def _left_s(self) -> float:
@@ -364,7 +364,7 @@ class RunAhead:
             )
         self.pieces.append((mean_square, body.time_s - begin_s))
 
-    def _tell(
+    def _send_forecast(
         self, steadiness: Steadiness, *, is_steady: bool, is_final: bool = False
     ) -> None:
         """Send the forecast: the simulated part, then the present heating continued."""
@@ -384,8 +384,8 @@ class RunAhead:
         columns = list(robot.motor_of_joint)
         self.send(
             Forecast(
-                label=label_of(self.wish),
-                is_change=self.wish != Foresee(),
+                label=label_of(self.action),
+                is_change=self.action != Foresee(),
                 time_s=self._begin_s,
                 physics_s=self.physics_s,
                 is_steady=is_steady,

@@ -42,7 +42,7 @@ from nao_testbed.experiments.live.robot.panels import Panels
 from nao_testbed.experiments.live.robot.refusals import Refusals
 from nao_testbed.experiments.live.robot.resting_robot import RestingRobot
 from nao_testbed.experiments.live.robot.scenario_play import ScenarioCfg, ScenarioPlay
-from nao_testbed.experiments.live.robot.schema_wishes import change_schema, views_of
+from nao_testbed.experiments.live.robot.schema_actions import change_schema, views_of
 from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
 from nao_testbed.experiments.shared_robot.behaviours import SlotsFailed
 from nao_testbed.models import BadInput, TestbedError
@@ -70,7 +70,7 @@ class Activity(Protocol):
     recording: RunRecording
     controller: str
     """Initial stiffness controller."""
-    news: list[str]
+    messages: list[str]
     """Events to be reported and recorded; the reader clears the list."""
 
     @property
@@ -123,23 +123,23 @@ class LiveRobot:
         try:
             self._play.slot()
         except SlotsFailed as failed:
-            self._tell(str(failed), "failed")
-        for kind, news in (
-            ("operator", self.operator.news),
-            ("scenario", self._play.news),
+            self._log(str(failed), "failed")
+        for kind, messages in (
+            ("operator", self.operator.messages),
+            ("scenario", self._play.messages),
         ):
-            for text in news:
-                self._tell(text, kind)
-            news.clear()
+            for text in messages:
+                self._log(text, kind)
+            messages.clear()
 
     def act(self, action: Action) -> None:
         """Execute an operator's action, or report its refusal."""
         try:
             said = self._do(action)
         except TestbedError as error:
-            self._tell(f"refused: {error}", "refused", action=repr(action))
+            self._log(f"refused: {error}", "refused", action=repr(action))
         else:
-            self._tell(said, "operator", action=repr(action))
+            self._log(said, "operator", action=repr(action))
 
     def moment(self, late_s: float = 0.0, n_taken: int = 0) -> Moment:
         """Return the present state for viewers, without changing the robot.
@@ -155,7 +155,7 @@ class LiveRobot:
         reservations = None
         if self.body.tick >= self._panels_at + PANEL_SLOTS:
             self._panels_at = self.body.tick
-            self._shown = self._panels.look()
+            self._shown = self._panels.poll()
             if self._loss is not None:
                 per_square = np.where(self._loss.loss > 0.0, self._loss.loss, np.nan)
                 self._loss_w = per_square * sim.mean_square
@@ -186,7 +186,7 @@ class LiveRobot:
             schemas=tuple(views_of(self.setup.schemas)),
             panels=self._shown,
             reservations=reservations,
-            forecast=self._forecaster.look(),
+            forecast=self._forecaster.poll(),
             tick_s=self.body.ledger.cfg.tick_s,
             said=tuple(self._said),
         )
@@ -221,11 +221,11 @@ class LiveRobot:
             case Take():
                 return self.operator.take(action)
             case GiveBack():
-                return self.operator.give(action)
+                return self.operator.release(action)
             case WakeSchema() | SleepSchema() | ModulateSchema():
                 return change_schema(self.setup.schemas, action, self.setup.tick)
             case Foresee() | TakePicture():
-                return self._look_closely(action)
+                return self._observe(action)
             case (
                 PushNow()
                 | HeatNow()
@@ -238,7 +238,7 @@ class LiveRobot:
                 return self._change(action)
         return self.operator.command(action)
 
-    def _look_closely(self, action: Foresee | TakePicture) -> str:
+    def _observe(self, action: Foresee | TakePicture) -> str:
         """Execute a request that takes time but does not change the robot."""
         if isinstance(action, TakePicture):
             self._picture = self.body.sim.look(action.camera)
@@ -292,7 +292,7 @@ class LiveRobot:
         """Report a text to viewers; it has already been recorded."""
         self._said.append(f"{self.body.time_s:.1f} s  {text}")
 
-    def _tell(self, text: str, kind: str, **data: object) -> None:
+    def _log(self, text: str, kind: str, **data: object) -> None:
         self.say(text)
         self.recording.event(kind, self.body.time_s, said=text, **data)
 

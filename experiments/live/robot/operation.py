@@ -23,7 +23,7 @@ OPERATOR_PRIORITY = 6
 _COLOUR = re.compile("#[0-9a-fA-F]{6}")
 
 
-class Wish(Checked):
+class OperatorRequest(Checked):
     """Base of an operator's requests; strict types without conversion."""
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
@@ -36,7 +36,7 @@ class Wish(Checked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PushNow(Wish):
+class PushNow(OperatorRequest):
     """Push the base at its centre of mass."""
 
     direction_deg: Annotated[float, Field(ge=-180.0, le=180.0, title="direction")]
@@ -46,7 +46,7 @@ class PushNow(Wish):
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeatNow(Wish):
+class HeatNow(OperatorRequest):
     """Set the temperature of a joint's motor."""
 
     joint: str
@@ -54,14 +54,14 @@ class HeatNow(Wish):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeController(Wish):
+class ChangeController(OperatorRequest):
     """Switch to another stiffness controller."""
 
     controller: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class BreakPart(Wish):
+class BreakPart(OperatorRequest):
     """Break a motor, or repair it."""
 
     part: str
@@ -70,7 +70,7 @@ class BreakPart(Wish):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TiltGround(Wish):
+class TiltGround(OperatorRequest):
     """Turn the ground, at 2 degrees/s."""
 
     slope_deg: Annotated[float, Field(ge=-30.0, le=30.0, title="slope")]
@@ -78,7 +78,7 @@ class TiltGround(Wish):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Misalign(Wish):
+class Misalign(OperatorRequest):
     """Change the error of a joint's encoder, at 1 degree/s."""
 
     joint: str
@@ -87,7 +87,7 @@ class Misalign(Wish):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Take(Wish):
+class Take(OperatorRequest):
     """Reserve a complete resource for the operator, with one token."""
 
     resource: str
@@ -99,14 +99,14 @@ class Take(Wish):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GiveBack(Wish):
+class GiveBack(OperatorRequest):
     """Release a resource of the operator, or stop waiting for it."""
 
     resource: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class MoveJoint(Wish):
+class MoveJoint(OperatorRequest):
     """Move a joint to an angle; without a token the gate refuses."""
 
     joint: str
@@ -114,7 +114,7 @@ class MoveJoint(Wish):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TurnHead(Wish):
+class TurnHead(OperatorRequest):
     """Move both joints of the head at once."""
 
     yaw_deg: Annotated[float, Field(ge=-180.0, le=180.0, title="yaw")]
@@ -122,21 +122,21 @@ class TurnHead(Wish):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GoTo(Wish):
+class GoTo(OperatorRequest):
     """Go to a posture by the transitions of the library."""
 
     posture: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class Play(Wish):
+class Play(OperatorRequest):
     """Play a motion of the library, after the transition to its start posture."""
 
     motion: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class Light(Wish):
+class Light(OperatorRequest):
     """Fade LEDs to a colour."""
 
     leds: str
@@ -156,14 +156,14 @@ class Light(Wish):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Say(Wish):
+class Say(OperatorRequest):
     """Say a text."""
 
     text: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class WakeSchema(Wish):
+class WakeSchema(OperatorRequest):
     """Activate a schema of this installation."""
 
     schema: str
@@ -174,14 +174,14 @@ class WakeSchema(Wish):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SleepSchema(Wish):
+class SleepSchema(OperatorRequest):
     """Deactivate a schema, and all below it."""
 
     schema: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModulateSchema(Wish):
+class ModulateSchema(OperatorRequest):
     """Change a parameter of a schema."""
 
     path: str
@@ -190,7 +190,7 @@ class ModulateSchema(Wish):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeSetting(Wish):
+class ChangeSetting(OperatorRequest):
     """Change a setting of the controller's own panel."""
 
     setting: str
@@ -198,7 +198,7 @@ class ChangeSetting(Wish):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Foresee(Wish):
+class Foresee(OperatorRequest):
     """Forecast the temperatures of the next 15 minutes without changing the robot."""
 
     controller: str | None = None
@@ -210,7 +210,7 @@ class Foresee(Wish):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TakePicture(Wish):
+class TakePicture(OperatorRequest):
     """Take a camera image; the robot is delayed by tens of ms."""
 
     camera: str

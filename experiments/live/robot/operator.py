@@ -99,62 +99,62 @@ class Operator:
         self._goals: dict[str, float] = {}
         """Leaf of a motor to its goal angle, in rad."""
         self._orders: list[PlacedOrder] = []
-        self.news: list[str] = []
+        self.messages: list[str] = []
         """Results of earlier requests; the reader clears the list."""
         self._shown: tuple[int, tuple[ResourceGroup, ...]] = (-1, ())
 
     # -- reservations ------------------------------------------------------------------
 
-    def take(self, wish: Take) -> str:
+    def take(self, action: Take) -> str:
         """Request a resource; return a text with the previous or present holders.
 
         Raises:
             UnknownName: there is no such resource.
             TestbedError: the request is denied.
         """
-        leaves = leaves_under(self._robot, [wish.resource])
-        self._be_known()
+        leaves = leaves_under(self._robot, [action.resource])
+        self._register()
         tick, before = self._body.tick, self._holders(leaves)
-        self._let_go(wish.resource)
+        self._release(action.resource)
         request = Request(
             owner=OPERATOR,
-            resources=(wish.resource,),
-            priority=wish.priority,
-            timeout_s=wish.timeout_s,
+            resources=(action.resource,),
+            priority=action.priority,
+            timeout_s=action.timeout_s,
             loss=Loss.PARTIAL,
         )
         ticket = self._ledger.request(request, tick)
         if ticket.outcome is None:
-            self._waits[wish.resource] = ticket
+            self._waits[action.resource] = ticket
             return (
-                f"waiting up to {wish.timeout_s:g} s for {wish.resource}; held by: "
-                f"{'; '.join(self._described(leaves)) or 'no owner'}"
+                f"waiting up to {action.timeout_s:g} s for {action.resource}; held by: "
+                f"{'; '.join(self._describe_holders(leaves)) or 'no owner'}"
             )
         try:
-            return self._taken(wish.resource, ticket, before)
+            return self._taken(action.resource, ticket, before)
         except NotGranted as error:
-            holders = "; ".join(self._described(leaves))
+            holders = "; ".join(self._describe_holders(leaves))
             raise TestbedError(
                 f"{error}{f' Now with {holders}.' if holders else ''}"
             ) from error
 
-    def give(self, wish: GiveBack) -> str:
+    def release(self, action: GiveBack) -> str:
         """Release a resource, or withdraw the request for it."""
-        if not self._let_go(wish.resource):
-            return f"you do not hold {wish.resource}"
-        return f"{wish.resource} released"
+        if not self._release(action.resource):
+            return f"you do not hold {action.resource}"
+        return f"{action.resource} released"
 
     def groups(self) -> tuple[ResourceGroup, ...]:
         """Return the available groups with their holders, updated on each change."""
         changes, rows = self._shown
         if changes != self._ledger.changes or self._waits:
-            changes, rows = self._ledger.changes, tuple(self._look())
+            changes, rows = self._ledger.changes, tuple(self._describe_groups())
             self._shown = changes, rows
         return rows
 
     # -- commands ----------------------------------------------------------------------
 
-    def command(self, wish: Command) -> str:
+    def command(self, action: Command) -> str:
         """Command a taken resource; the gate or the command controller may refuse.
 
         Raises:
@@ -162,11 +162,11 @@ class Operator:
             BadInput: an angle is out of its joint's range.
         """
         library = self._body.commands.library
-        match wish:
+        match action:
             case TurnHead(yaw_deg=yaw, pitch_deg=pitch):
-                return self._lead(dict(zip(HEAD, (yaw, pitch), strict=True)))
+                return self._move_joints(dict(zip(HEAD, (yaw, pitch), strict=True)))
             case MoveJoint(joint=joint, angle_deg=angle):
-                return self._lead({joint: angle})
+                return self._move_joints({joint: angle})
             case GoTo(posture=posture):
                 if posture not in self._robot.postures:
                     known = self._robot.postures
@@ -201,15 +201,15 @@ class Operator:
         if self._goals:
             self._step_joints()
         if self._waits:
-            self._look_at_waits()
+            self._check_waits()
         if self._orders:
             for order in [one for one in self._orders if one.is_over]:
                 self._orders.remove(order)
-                self.news.append(_ended(order))
+                self.messages.append(_ended(order))
 
     # -- inside ------------------------------------------------------------------------
 
-    def _be_known(self) -> None:
+    def _register(self) -> None:
         """Register as an owner, at the first request or after a removal."""
         if self._ledger.knows(OPERATOR):
             return
@@ -224,7 +224,7 @@ class Operator:
         gave_way = _list(before)
         return f"{resource} taken" + (f" from {gave_way}" if gave_way else "")
 
-    def _let_go(self, resource: str) -> bool:
+    def _release(self, resource: str) -> bool:
         """Release the token or withdraw the request; return False if there was none."""
         tick, found = self._body.tick, False
         ticket = self._waits.pop(resource, None)
@@ -245,17 +245,17 @@ class Operator:
             found = bool(leaves) or found
         return found
 
-    def _look_at_waits(self) -> None:
+    def _check_waits(self) -> None:
         for resource, ticket in list(self._waits.items()):
             if ticket.outcome is None:
                 continue
             del self._waits[resource]
             try:
-                self.news.append(self._taken(resource, ticket, {}))
+                self.messages.append(self._taken(resource, ticket, {}))
             except NotGranted as error:
-                self.news.append(f"refused: {error}")
+                self.messages.append(f"refused: {error}")
 
-    def _lead(self, angles_deg: Mapping[str, float]) -> str:
+    def _move_joints(self, angles_deg: Mapping[str, float]) -> str:
         robot = self._robot
         target = 0.5 * (robot.lower + robot.upper)
         for joint, angle in angles_deg.items():
@@ -288,7 +288,7 @@ class Operator:
             parts.setdefault(token, {})[leaf] = values[leaf]
         refused = self._gate.submit_together(list(parts.items())).refused
         if refused is not None:
-            self.news.append(
+            self.messages.append(
                 f"the gate refused {refused.resource}: {refused.reason.value}"
             )
         authorise = self._ledger.authorise
@@ -337,7 +337,7 @@ class Operator:
             and (users := tuple(who for who in row.users if who != OPERATOR))
         }
 
-    def _described(self, leaves: Iterable[str]) -> list[str]:
+    def _describe_holders(self, leaves: Iterable[str]) -> list[str]:
         """Describe the other holders of leaves: priority and start time.
 
         A reservation has no fixed end: its owner releases or loses it.
@@ -353,7 +353,7 @@ class Operator:
         }
         return [said[owner] for owner in sorted(said)]
 
-    def _look(self) -> Iterable[ResourceGroup]:
+    def _describe_groups(self) -> Iterable[ResourceGroup]:
         users = {row.name: row.users for row in take_snapshot(self._ledger).resources}
         waits = {
             wait.request: wait.until_tick

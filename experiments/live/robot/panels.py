@@ -20,10 +20,10 @@ from nao_testbed.experiments.live.robot.operation import ChangeSetting
 from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
 from nao_testbed.models import BadInput, TestbedError
 
-MOST_S, MOST_WAITING_S = 0.005, 0.05
+MAX_S, MAX_WAITING_S = 0.005, 0.05
 """Maximum computing time in s, half a slot; and maximum waiting time, which on a
 busy machine also affects fast panels."""
-MOST_SLOW = 3
+MAX_SLOW = 3
 """Number of slow calls after which a panel is disabled."""
 BLOCKED_S = 2.0
 """Duration in s after which a panel is disabled at once."""
@@ -39,11 +39,11 @@ class Panels:
         reused."""
         self._slow: dict[int, int] = {}
 
-    def look(self) -> tuple[PanelView, ...]:
+    def poll(self) -> tuple[PanelView, ...]:
         """Return the panels of the controller and of every active schema."""
-        return tuple(self._look())
+        return tuple(self._views())
 
-    def change(self, wish: ChangeSetting) -> str:
+    def change(self, action: ChangeSetting) -> str:
         """Change a setting of the controller; return a text for the person.
 
         Raises:
@@ -58,18 +58,18 @@ class Panels:
                 f"controller {name} has no settings; choose another controller."
             )
         try:
-            setting = check_panel(controller.panel()).setting(wish.setting)
-            value = setting.accept(wish.value)
+            setting = check_panel(controller.panel()).setting(action.setting)
+            value = setting.accept(action.value)
             taker.change_setting(setting.name, value)
         except TestbedError:
             raise
         except Exception as error:  # whatever foreign code raises
             raise BadInput(
-                f"controller {name} rejected {wish.setting}: {_said(error)}"
+                f"controller {name} rejected {action.setting}: {_said(error)}"
             ) from error
         return f"{setting.name} of controller {name} is {value}"
 
-    def _look(self) -> Iterator[PanelView]:
+    def _views(self) -> Iterator[PanelView]:
         setup = self._setup
         controller = setup.stiffness.controller
         name = controller.name
@@ -92,14 +92,14 @@ class Panels:
             fault = _said(error)
         computed = time.thread_time() - computed
         took = time.perf_counter() - begin
-        if computed > MOST_S or took > MOST_WAITING_S:
+        if computed > MAX_S or took > MAX_WAITING_S:
             times = self._slow[id(source)] = self._slow.get(id(source), 0) + 1
-            if times >= MOST_SLOW or took > BLOCKED_S:
+            if times >= MAX_SLOW or took > BLOCKED_S:
                 panel = None
                 fault = (
                     f"its panel computed for {1e3 * computed:.0f} ms and took "
-                    f"{1e3 * took:.0f} ms, slow {times} of {MOST_SLOW} times; at most "
-                    f"{1e3 * MOST_S:.0f} and {1e3 * MOST_WAITING_S:.0f} ms."
+                    f"{1e3 * took:.0f} ms, slow {times} of {MAX_SLOW} times; at most "
+                    f"{1e3 * MAX_S:.0f} and {1e3 * MAX_WAITING_S:.0f} ms."
                 )
         if fault:
             self._given_up[id(source)] = source, fault

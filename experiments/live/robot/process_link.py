@@ -5,7 +5,7 @@
     run_live_robot: the process of a robot that `live` shows
 
 A page cannot slow its robot down: the robot sends a moment only after the last one was
-received, and spends `WISHES_S` per slot on actions, at least one. A robot on a slow
+received, and spends `ACTIONS_S` per slot on actions, at least one. A robot on a slow
 machine reports its delay; it never skips a step.
 """
 
@@ -24,7 +24,7 @@ from nao_testbed.models import TestbedError
 from nao_testbed.models.system import END_SIGNALS, Connection
 from nao_testbed.sim.body import SimulationDiverged
 
-WISHES_S = 0.002
+ACTIONS_S = 0.002
 """Time for actions in s, of a slot's 0.01 s; the rest wait for the next slot."""
 MOMENT_SLOTS = 4
 """Slots between two moments: 25 a second."""
@@ -34,7 +34,7 @@ LATE_S = 0.5
 """Delay behind the clock beyond which a robot does not catch up, in s."""
 STOP_S = 6.0
 """Time limit for robots to end after a stop request, in s; then they are killed."""
-MOST_WAITING = 50
+MAX_WAITING = 50
 """Maximum number of actions waiting for a robot; more are refused."""
 
 
@@ -57,16 +57,16 @@ class RobotEnd:
             False once the page has asked to stop, or is closed.
         """
         connection = self._connection
-        until = time.monotonic() + WISHES_S
+        until = time.monotonic() + ACTIONS_S
         try:
             while connection.poll():
-                wish = connection.recv()
-                if isinstance(wish, Stop):
+                action = connection.recv()
+                if isinstance(action, Stop):
                     return False
-                if wish is None:  # the last moment was received
+                if action is None:  # the last moment was received
                     self._may_send = True
                     continue
-                live.act(wish)
+                live.act(action)
                 self._n_taken += 1
                 if time.monotonic() > until:
                     break
@@ -74,7 +74,7 @@ class RobotEnd:
             return False
         return True
 
-    def tell(self, live: LiveRobot, late_s: float) -> bool:
+    def report(self, live: LiveRobot, late_s: float) -> bool:
         """Send a moment if one is due.
 
         Args:
@@ -108,12 +108,12 @@ class PageEnd:
     def send(self, action: Action) -> bool:
         """Send an action; return False if too many wait, or the robot has ended."""
         with self._lock:
-            if self._n_sent - self._n_taken >= MOST_WAITING:
+            if self._n_sent - self._n_taken >= MAX_WAITING:
                 return False
             self._n_sent += 1
             return self._put(action)
 
-    def look(self) -> Moment | None:
+    def poll(self) -> Moment | None:
         """Return the newest moment; None without a new one.
 
         Raises:
@@ -168,7 +168,7 @@ def run_live_robot(cfg: TrialCfg | ScenarioCfg, connection: Connection) -> None:
     live = LiveRobot(play_of(cfg))
     reason = "done"
     try:
-        _keep_time(live, RobotEnd(connection))
+        _run_in_real_time(live, RobotEnd(connection))
     except SimulationDiverged as error:
         reason = f"failed: {error}"
         live.recording.save_last_second(live.body.sim)
@@ -188,14 +188,14 @@ def _end_with_page() -> None:
         os._exit(1)
 
 
-def _keep_time(live: LiveRobot, link: RobotEnd) -> None:
+def _run_in_real_time(live: LiveRobot, link: RobotEnd) -> None:
     """Step in real time until the page asks to stop, or is closed."""
     tick_s = live.body.ledger.cfg.tick_s
     begin = time.monotonic() - live.body.time_s
     while link.take(live):
         live.slot()
         late = time.monotonic() - begin - live.body.time_s
-        if not link.tell(live, late):
+        if not link.report(live, late):
             return
         if late > LATE_S:
             begin += late

@@ -9,7 +9,7 @@ from nao_testbed.controllers.arbitration.tokens import TokenId
 from nao_testbed.experiments.live.robot.moment import RefusedCommand
 
 KEPT = 12
-MOST_TOKENS = 1000
+MAX_TOKENS = 1000
 """Number of tokens with a stored owner; older ones have the owner `?`."""
 
 
@@ -28,7 +28,7 @@ class Refusals:
         )
         self.count = 0
         """Number of all refused commands."""
-        ledger.listeners.append(self._hear)
+        ledger.listeners.append(self._on_event)
 
     def newest(self) -> tuple[RefusedCommand, ...]:
         """Return the refused commands, newest first."""
@@ -39,10 +39,10 @@ class Refusals:
             for (owner, leaf, reason), (time_s, count) in reversed(self._lines.items())
         )
 
-    def _hear(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         if isinstance(event, Granted):
             self._owners[event.token] = event.owner
-            if len(self._owners) > MOST_TOKENS:
+            if len(self._owners) > MAX_TOKENS:
                 self._owners.popitem(last=False)
         elif isinstance(event, Rejected):
             owner = "nobody" if event.token is None else self._owners.get(event.token)

@@ -45,7 +45,7 @@ class RestingRobot:
         """
         robot = cfg.load_robot()
         self.controller = cfg.controller
-        self.news: list[str] = []
+        self.messages: list[str] = []
         """Empty: there are no events to report."""
         self.busy = ""
         """Empty: a forecast is always possible."""

@@ -80,11 +80,11 @@ class ScenarioPlay:
         self._runner = ScenarioRunner(self._plan, self.recording, None)
         self._begin = time.perf_counter()
         self._is_closed = False
-        self._told = 0
+        self._n_reported = 0
         self._failure: str | None = None
         self.setup = self._runner.setup
         self.controller = plan.controller
-        self.news: list[str] = [f"scenario {plan.name}: {plan.duration_s:g} s"]
+        self.messages: list[str] = [f"scenario {plan.name}: {plan.duration_s:g} s"]
         """Events to be reported."""
 
     @property
@@ -104,12 +104,14 @@ class ScenarioPlay:
             runner.go_on(tick)
             return
         runner.slot(tick)
-        if len(runner.happened) > self._told:
-            self.news += [one.text for _, one in runner.happened[self._told :]]
-            self._told = len(runner.happened)
+        if len(runner.happened) > self._n_reported:
+            self.messages += [
+                one.text for _, one in runner.happened[self._n_reported :]
+            ]
+            self._n_reported = len(runner.happened)
         if runner.failure != self._failure:
             self._failure = runner.failure
-            self.news.append(f"failed: {self._failure}")
+            self.messages.append(f"failed: {self._failure}")
         if tick + 1 == self._plan.duration_ticks:
             self._judge()
 
@@ -133,7 +135,7 @@ class ScenarioPlay:
         width = None if sys.stderr.isatty() else 100
         Console(file=sys.stderr, width=width).print(verdict_table(result))
         broken = [one for one in result.verdicts if not one.holds]
-        self.news.append(
+        self.messages.append(
             f"scenario ended: {result.verdicts_in_words}"
             + "".join(f"; failed: {one.expectation} ({one.seen})" for one in broken)
         )

@@ -16,10 +16,10 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from nao_testbed.models import BadInput
 from nao_testbed.models.values import short
 
-MOST_ITEMS = 20_000
+MAX_ITEMS = 20_000
 """Maximum number of values in one argument, nested ones included."""
-MOST_DEPTH = 16
-MOST_LETTERS = 100_000
+MAX_DEPTH = 16
+MAX_LETTERS = 100_000
 
 Plain = object
 """Any value of the wire: None, bool, int, float, str, list, dict."""
@@ -31,23 +31,23 @@ def plain(value: object) -> Any:
     Raises:
         BadInput: it is too large, too deep, or has an unsupported type.
     """
-    left = [MOST_ITEMS]
+    left = [MAX_ITEMS]
     return _plain(value, 0, left)
 
 
 def _plain(value: object, depth: int, left: list[int]) -> Any:
     left[0] -= 1
     if left[0] < 0:
-        raise BadInput(f"an argument has more than {MOST_ITEMS} values.")
-    if depth > MOST_DEPTH:
-        raise BadInput(f"an argument is nested more than {MOST_DEPTH} deep.")
+        raise BadInput(f"an argument has more than {MAX_ITEMS} values.")
+    if depth > MAX_DEPTH:
+        raise BadInput(f"an argument is nested more than {MAX_DEPTH} deep.")
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, float):
         return value
     if isinstance(value, str):
-        if len(value) > MOST_LETTERS:
-            raise BadInput(f"a text has more than {MOST_LETTERS} letters.")
+        if len(value) > MAX_LETTERS:
+            raise BadInput(f"a text has more than {MAX_LETTERS} letters.")
         return value
     if isinstance(value, bytes | bytearray):
         return bytes(value)

@@ -21,9 +21,9 @@ from nao_testbed.experiments.common.signals import (
     exit_status,
     stop_reason,
 )
-from nao_testbed.experiments.server.naoqi.doors import Doors
 from nao_testbed.experiments.server.naoqi.memory.store import Memory
 from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
+from nao_testbed.experiments.server.naoqi.naoqi_server import NaoqiServer
 from nao_testbed.experiments.server.naoqi.served_robot import Load, ServedRobot
 from nao_testbed.experiments.server.naoqi.services.table import BEGUN, SERVICES
 from nao_testbed.models import BadInput
@@ -169,18 +169,18 @@ def run_serve(
         folder = create_run_folder(cfg.out.parent, cfg.out.name)
     served = ServedRobot(replace(trial, folder=folder), log)
     reason, status = "ended", 0
-    doors: Doors | None = None
+    naoqi_server: NaoqiServer | None = None
     try:
         parts = Parts(served)
         for kind in BEGUN:
             parts.get(kind)
         if log is not None:
             served.each_slot.append(_EndOfLog(log, parts.memory))
-        doors = Doors(parts, SERVICES, cfg.host, cfg.port)
-        print(f"tcp://{cfg.host}:{doors.port}", file=url_to, flush=True)
+        naoqi_server = NaoqiServer(parts, SERVICES, cfg.host, cfg.port)
+        print(f"tcp://{cfg.host}:{naoqi_server.port}", file=url_to, flush=True)
         if on_served is not None:
             on_served(parts)
-        _say(f"{_what_is_done(log, folder)}; stop with Ctrl-C.")
+        _say(f"{_serving_text(log, folder)}; stop with Ctrl-C.")
         with deferred_signals() as check:
             served.run(cfg.speed, lambda: bool(check()), cfg.seconds)
     except KeyboardInterrupt as stop:
@@ -192,8 +192,8 @@ def run_serve(
         reason = "failed"
         raise
     finally:
-        if doors is not None:
-            doors.close()
+        if naoqi_server is not None:
+            naoqi_server.close()
         served.close(reason)
     load = served.load
     what = "a recording was served" if log else f"{folder} has the recording"
@@ -207,14 +207,14 @@ def run_serve(
         status=status,
         reason=reason,
         folder=folder,
-        n_clients=0 if doors is None else doors.n_clients,
+        n_clients=0 if naoqi_server is None else naoqi_server.n_clients,
         load=load,
         sim_s=served.time_s,
         comparison=None if log is None else log.comparison,
     )
 
 
-def _what_is_done(log: LogRobot | None, folder: Path | None) -> str:
+def _serving_text(log: LogRobot | None, folder: Path | None) -> str:
     """Return a sentence for the start message."""
     if log is None:
         return f"Recording to {folder}"

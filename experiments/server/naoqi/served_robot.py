@@ -54,7 +54,7 @@ LATE_S = 0.5
 """Delay behind the clock, in s, above which the robot does not catch up."""
 LATE_CYCLE_S = 0.02
 """Delay in s above which a slot counts as late: a cycle of 50 Hz."""
-COURTESY_S = 0.0002
+YIELD_S = 0.0002
 """Time in s left after a slot to threads that wait for access."""
 CROUCH_STIFFNESS = 0.2
 """Stiffness that replaces the braked gears of limp, crouching legs."""
@@ -86,7 +86,7 @@ class UserStiffness(ControllerWrapper):
         self._moves = False
         self._least = np.zeros(n_joints)
 
-    def around(self, controller: Controller) -> "UserStiffness":
+    def with_controller(self, controller: Controller) -> "UserStiffness":
         """Return a wrapper of another controller with the same user settings."""
         other = copy.copy(self)
         other._wrapped = controller
@@ -123,7 +123,7 @@ class UserStiffness(ControllerWrapper):
         """Return True if smart stiffness is on."""
         return self._enabled
 
-    def tell_motion(self, *, moves: bool) -> None:
+    def set_moving(self, *, moves: bool) -> None:
         """Set whether a joint is being moved."""
         self._moves = moves
 
@@ -280,7 +280,7 @@ class ServedRobot:
 
     def _within_user_stiffness(self, controller: Controller) -> Controller:
         """Return a controller limited to the stiffness set by programs."""
-        self.stiffness = self.stiffness.around(controller)
+        self.stiffness = self.stiffness.with_controller(controller)
         return self.stiffness
 
     def _note_commanded(self, event: Event) -> None:
@@ -346,7 +346,7 @@ class ServedRobot:
             if late < 0.0:
                 time.sleep(-late)
             elif self._n_asking:
-                time.sleep(COURTESY_S)
+                time.sleep(YIELD_S)
 
     def slot(self) -> None:
         """Run one device slot; record it at the end of a control period."""

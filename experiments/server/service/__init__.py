@@ -126,7 +126,7 @@ class Service:
         self.station = Station(front, max_priority, robot)
         self._gone: list[str] = []
         with front.step() as (ledger, _):
-            ledger.hear_at_once(self._hear)
+            ledger.hear_at_once(self._on_event)
             self.epoch = ledger.epoch
             self.tick_s = ledger.cfg.tick_s
 
@@ -137,7 +137,7 @@ class Service:
 
         Args:
             data: the owner.
-            key: its key, if it is registered and only changes its habits.
+            key: its key, if it is registered and only changes its defaults.
 
         Raises:
             NameTaken: another owner is registered with this name.
@@ -146,7 +146,7 @@ class Service:
             BadInput: a value is out of range.
         """
         with self.front.step() as (ledger, _):
-            self._let_time_pass()
+            self._advance_clock()
             client = self._clients.get(data.name)
             if client is not None and client is not self._with_key(key):
                 raise NameTaken(
@@ -167,7 +167,7 @@ class Service:
                 )
             parent = None if data.parent_key is None else self._client(data.parent_key)
             said = data.as_owner(parent.name if parent else None, self._max_priority)
-            self.front.add_owner(self.station.habits(said))
+            self.front.add_owner(self.station.defaults(said))
             if client is None or key is None:
                 key = secrets.token_urlsafe(16)
                 client = RegisteredClient(data.name, _digest(key), parent)
@@ -202,7 +202,7 @@ class Service:
         """Remove an owner and its parts; end their reservations and requests."""
         with self.front.step():
             self.front.drop(self._client(key).name)
-            self._let_time_pass()
+            self._advance_clock()
 
     def follow(self, key: str | None, token: Token) -> PresentData:
         """Return the present state of a token of an owner; also a sign of life."""
@@ -300,11 +300,11 @@ class Service:
 
     def said(self) -> dict[str, Owner]:
         """Return the registered owners, without a station's rules."""
-        self._let_time_pass()
+        self._advance_clock()
         return {client.name: client.said for client in self._clients.values()}
 
     def _client(self, key: str | None) -> RegisteredClient:
-        self._let_time_pass()
+        self._advance_clock()
         client = self._with_key(key)
         if client is None:
             raise OwnerGone(
@@ -314,7 +314,7 @@ class Service:
             )
         return client
 
-    def _let_time_pass(self) -> None:
+    def _advance_clock(self) -> None:
         """Process due events, and remove owners that have left."""
         with self.front.step() as (ledger, tick):
             ledger.advance(tick)
@@ -323,7 +323,7 @@ class Service:
                 ledger.forget_owner(name, tick)
                 self.front.notices.forget(name)
 
-    def _hear(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         """Record that an owner has left, its parts before it."""
         if isinstance(event, Crashed):
             self._gone += self._forget(event.owner)

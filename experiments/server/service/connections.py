@@ -96,7 +96,7 @@ class RequestFilter:
                 f"http://{headers.get('host', '')[:100]}, or a program other than a "
                 "browser may send requests. Open the page of this server.",
             )
-        if self._secret is not None and not self._knows(headers):
+        if self._secret is not None and not self._is_authenticated(headers):
             refusal = error_response(
                 401,
                 "the shared secret is missing or wrong; give it with --secret-file, as "
@@ -115,7 +115,7 @@ class RequestFilter:
             )
         return None
 
-    def _knows(self, headers: Headers) -> bool:
+    def _is_authenticated(self, headers: Headers) -> bool:
         """Compare in constant time."""
         scheme, _, value = headers.get("authorization", "").partition(" ")
         given = value.strip().encode("latin-1")  # as in the header
@@ -190,7 +190,7 @@ class PunctualConnection(H11Protocol):
         """Cancel the time limits."""
         super().connection_lost(exc)
         self._let_off()
-        self._go_on()
+        self._resume()
 
     def pause_writing(self) -> None:
         """Wait for the reader, with a time limit."""
@@ -200,7 +200,7 @@ class PunctualConnection(H11Protocol):
     def resume_writing(self) -> None:
         """Cancel that limit: the reader has read the data."""
         super().resume_writing()
-        self._go_on()
+        self._resume()
 
     def _await_reader(self) -> None:
         self._unsent = self.transport.get_write_buffer_size()
@@ -212,7 +212,7 @@ class PunctualConnection(H11Protocol):
         else:
             self.transport.abort()
 
-    def _go_on(self) -> None:
+    def _resume(self) -> None:
         if self._stall is not None:
             self._stall.cancel()
             self._stall = None

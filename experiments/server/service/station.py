@@ -66,8 +66,8 @@ class Station:
 
     # -- rules -------------------------------------------------------------------------
 
-    def habits(self, owner: Owner) -> Owner:
-        """Return an owner's habits under the rules.
+    def defaults(self, owner: Owner) -> Owner:
+        """Return an owner's defaults under the rules.
 
         Raises:
             BadInput: one of its values contradicts its rule.
@@ -79,7 +79,7 @@ class Station:
         return name in self._rules.all_names()
 
     def install(
-        self, text: str, name: str, guests: Callable[[], Mapping[str, Owner]]
+        self, text: str, name: str, clients: Callable[[], Mapping[str, Owner]]
     ) -> None:
         """Replace the present file; changed or missing behaviours end.
 
@@ -89,7 +89,7 @@ class Station:
         Args:
             text: of the file.
             name: of the file.
-            guests: returns the registered owners with their own habits: they may get
+            clients: returns the registered owners with their own defaults: they may get
                 rules.
 
         Raises:
@@ -101,31 +101,31 @@ class Station:
         """
         for _ in range(TRIES):
             with self._front.step():
-                tree, taken, known = self._now(guests())
+                tree, taken, known = self._now(clients())
             rules = read_station(
                 text, name, tree, taken, known, self._max_priority, self._robot
             )
             with self._front.step():
-                tree_now, taken_now, known = self._now(guests())
-                is_right = tree_now is tree and rules.goes_with(taken_now, known)
+                tree_now, taken_now, known = self._now(clients())
+                is_right = tree_now is tree and rules.is_compatible(taken_now, known)
                 if is_right:
-                    self._take_over(rules, guests())
+                    self._apply_rules(rules, clients())
                     return
         raise Busy("owners changed while the file was read; send it again.")
 
     def _now(
-        self, guests: Mapping[str, Owner]
+        self, clients: Mapping[str, Owner]
     ) -> tuple[ResourceTree, frozenset[str], frozenset[str]]:
-        """Return the tree, the reserved names, and the names of guests."""
+        """Return the tree, the reserved names, and the names of clients."""
         with self._front.step() as (ledger, _):
             known = {row.name for row in take_snapshot(ledger).owners}
             known |= ledger.virtual_owners
-            taken = known - {*self._rules.all_names(), *guests}
-            return ledger.tree, frozenset(taken), frozenset(guests)
+            taken = known - {*self._rules.all_names(), *clients}
+            return ledger.tree, frozenset(taken), frozenset(clients)
 
-    def _take_over(self, rules: StationRules, guests: Mapping[str, Owner]) -> None:
+    def _apply_rules(self, rules: StationRules, clients: Mapping[str, Owner]) -> None:
         """Install the rules in one step, after checking all of them."""
-        habits = [rules.of(owner) for owner in guests.values()]
+        defaults = [rules.of(owner) for owner in clients.values()]
         old = self._rules.behaviours
         gone = [
             name
@@ -146,7 +146,7 @@ class Station:
                         ledger.add_resource(form.name, form.parent, tick, form.kind)
                 ledger.reconfigure(tick, **{**self._began, **rules.settling})
             self._rules = rules
-            for owner in habits:
+            for owner in defaults:
                 self._front.add_owner(owner)
 
     # -- behaviours --------------------------------------------------------------------

@@ -68,7 +68,7 @@ from nao_testbed.models.resources import ResourceKind
 LONGEST_WAIT_S = 60.0
 """Maximum wait of a behaviour at its start; its station waits as long."""
 
-MOST = 500
+MAX_ENTRIES = 500
 """Maximum entries of a list, and behaviours of a file with all their parts."""
 
 SETTLING = {"preemption", "retry_s", "overtake_s"}
@@ -110,7 +110,7 @@ class StationBehaviourForm(Part):
     rates: dict[Name, Percent] | None = None
     """Cumulative resource, such as CPU, to the required rate, in percent."""
     children: "list[StationBehaviourForm]" = Field(
-        default_factory=list, max_length=MOST
+        default_factory=list, max_length=MAX_ENTRIES
     )
     """Parts, which may use all its resources."""
     policy: AnyPolicy | None = None
@@ -146,10 +146,10 @@ class StationFile(LibraryForm):
     """Period of repeated demands to the holders, in s."""
     overtake_s: Annotated[float, Strict(), Field(ge=0.0, le=3600.0)] | None = None
     """Time limit for equals to overtake a waiting request, in s."""
-    resources: list[ResourceForm] = Field(default_factory=list, max_length=MOST)
-    owners: list[OwnerForm] = Field(default_factory=list, max_length=MOST)
+    resources: list[ResourceForm] = Field(default_factory=list, max_length=MAX_ENTRIES)
+    owners: list[OwnerForm] = Field(default_factory=list, max_length=MAX_ENTRIES)
     behaviours: list[StationBehaviourForm] = Field(
-        default_factory=list, max_length=MOST
+        default_factory=list, max_length=MAX_ENTRIES
     )
 
 
@@ -175,17 +175,17 @@ class StationRules:
     """Definitions in the file by name, including all parts."""
 
     def of(self, owner: Owner) -> Owner:
-        """Return an owner's habits under its rule, if there is one.
+        """Return an owner's defaults under its rule, if there is one.
 
         Raises:
             BadInput: one of its values contradicts the rule.
         """
         return replace(owner, **self.rules.get(owner.name, {}))
 
-    def goes_with(self, taken: frozenset[str], guests: frozenset[str]) -> bool:
+    def is_compatible(self, taken: frozenset[str], clients: frozenset[str]) -> bool:
         """Return True if none of its names is reserved (as in `read_station`)."""
         names = {*self.all_names()}
-        return names.isdisjoint(taken | guests) and taken.isdisjoint(self.rules)
+        return names.isdisjoint(taken | clients) and taken.isdisjoint(self.rules)
 
     def all_names(self) -> Iterator[str]:
         """Yield the names of the behaviours and all their parts."""
@@ -198,7 +198,7 @@ def read_station(
     name: str,
     tree: ResourceTree,
     taken: frozenset[str],
-    guests: frozenset[str],
+    clients: frozenset[str],
     max_priority: int,
     robot: Robot | None = None,
 ) -> StationRules:
@@ -209,7 +209,7 @@ def read_station(
         name: of the file, for messages.
         tree: the known resources.
         taken: names of owners that neither a behaviour nor a rule may have.
-        guests: names of owners that a rule may have, but no behaviour.
+        clients: names of owners that a rule may have, but no behaviour.
         max_priority: highest priority of any request at this server.
         robot: for which schemas are checked; None: no robot, and no schema.
 
@@ -221,7 +221,7 @@ def read_station(
         raise FileErrors(file.errors())
     notes = Notes()
     reader = _StationReader(
-        file, file.value, robot, notes, tree, taken, guests, max_priority
+        file, file.value, robot, notes, tree, taken, clients, max_priority
     )
     rules = reader.read()
     file.refuse(notes.problems)
@@ -238,7 +238,7 @@ class _StationReader:
     _notes: Notes
     _tree: ResourceTree
     _taken: frozenset[str]
-    _guests: frozenset[str]
+    _clients: frozenset[str]
     _max_priority: int
 
     def __post_init__(self) -> None:
@@ -261,11 +261,11 @@ class _StationReader:
             self._behaviour(form, ("behaviours", i))
             for i, form in enumerate(self._file.behaviours)
         ]
-        if len(self._built) > MOST:
+        if len(self._built) > MAX_ENTRIES:
             self._notes.add(
                 ("behaviours",),
                 f"there are {len(self._built)} behaviours with their parts; send at "
-                f"most {MOST}.",
+                f"most {MAX_ENTRIES}.",
             )
         if not self._notes.problems:
             ledger = Ledger(self._tree)
@@ -280,14 +280,14 @@ class _StationReader:
         )
 
     def _resource(self, form: ResourceForm, place: Place) -> None:
-        if form.name in self._tree.names and self._is_as_said(form):
+        if form.name in self._tree.names and self._is_unchanged(form):
             return  # sent before
         grown = self._notes.attempt(
             place, self._tree.with_resource, form.name, form.parent, form.kind
         )
         self._tree = grown or self._tree
 
-    def _is_as_said(self, form: ResourceForm) -> bool:
+    def _is_unchanged(self, form: ResourceForm) -> bool:
         node = self._tree.node(form.name)
         is_there = self._tree.parent(form.name) == form.parent
         return is_there and node.kind is form.kind and not node.children
@@ -307,7 +307,7 @@ class _StationReader:
         self, form: StationBehaviourForm, place: Place
     ) -> StationBehaviour | None:
         self._name(form.name, place)
-        if form.name in self._guests:
+        if form.name in self._clients:
             self._notes.add(
                 (*place, "name"),
                 f"an owner named {form.name!r} is registered; choose another name for "

@@ -11,7 +11,7 @@ pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
 
 from nao_testbed.experiments.closed_loop.recording import BASE_QUATERNION
 from nao_testbed.experiments.live.player import (
-    PLAYER_WISHES,
+    PLAYER_ACTIONS,
     GoOn,
     Pause,
     Player,
@@ -41,7 +41,7 @@ def test_a_player_goes_at_its_speed_and_stays_within_the_run() -> None:
 
 
 @pytest.mark.parametrize(
-    "wish",
+    "action",
     [
         '{"do": "Seek", "time_s": -1}',
         '{"do": "Seek", "time_s": NaN}',
@@ -53,16 +53,16 @@ def test_a_player_goes_at_its_speed_and_stays_within_the_run() -> None:
         '{"do": "Pause", "speed": 1}',
     ],
 )
-def test_what_is_no_time_and_no_speed_is_refused(wish: str) -> None:
+def test_what_is_no_time_and_no_speed_is_refused(action: str) -> None:
     with pytest.raises(BadInput):
-        action_of(json.loads(wish), PLAYER_WISHES)
+        action_of(json.loads(action), PLAYER_ACTIONS)
 
 
 def test_a_recording_cannot_be_steered() -> None:
     heat = {"do": "HeatNow", "joint": "HeadYaw", "degc": 70}
     assert isinstance(action_of(heat), HeatNow)
     with pytest.raises(UnknownName):
-        action_of(heat, PLAYER_WISHES)
+        action_of(heat, PLAYER_ACTIONS)
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:

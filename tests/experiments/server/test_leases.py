@@ -52,7 +52,7 @@ class LoopHarness:
 
     def __init__(self, cfg: LedgerCfg) -> None:
         self.ledger = Ledger(small_tree(), cfg)
-        self.front = LedgerFront(self.ledger, self._go_on)
+        self.front = LedgerFront(self.ledger, self._resume)
         self.later: list[tuple[int, Callable[[], object]]] = []
 
     def of(self, name: str, **habits: Any) -> Leasing:
@@ -74,7 +74,7 @@ class LoopHarness:
     def fall_silent(self, name: str) -> None:
         self.ledger.advance(self.ledger.tick + self.ledger.cfg.ticks(2 * LIVE_S))
 
-    def _go_on(self) -> None:
+    def _resume(self) -> None:
         now = self.ledger.tick + 1
         self.ledger.advance(now)
         due = [call for tick, call in self.later if tick <= now]

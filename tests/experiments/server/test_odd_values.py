@@ -63,7 +63,7 @@ def test_a_client_refuses_what_is_no_name(value: Any) -> None:
     client = Client(url, "a")
     client.key = "registered"
     no_tuples: list[Any] = [{"ball"}, frozenset({"ball"}), {"ball": 1}, "ball"]
-    doors: list[Callable[[], object]] = [
+    naoqi_server: list[Callable[[], object]] = [
         lambda: Client(url, value),
         lambda: client.take(value),
         lambda: client.take("ball", optional=(value,)),
@@ -74,7 +74,7 @@ def test_a_client_refuses_what_is_no_name(value: Any) -> None:
         lambda: client.add_resource(value, "root"),
         lambda: client.add_resource("cup", value),
     ]
-    for call in doors:
+    for call in naoqi_server:
         with pytest.raises(BadInput) as caught:
             call()
         assert str(caught.value).isprintable()

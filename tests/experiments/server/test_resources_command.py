@@ -334,9 +334,11 @@ BAD = {
     SERVE + "--body H26": "H25",
     SERVE + "--resources {tmp}/none": "is missing",
     SERVE + "--resources {tmp}/circle.yaml": "circle.yaml:4: cycle: A in B in A",
-    SERVE + "--resources {tmp}/twice.yaml": "twice.yaml:3: resource 'ball' is twice",
+    SERVE
+    + "--resources {tmp}/twice.yaml": "twice.yaml:3: resource 'ball' is in the tree twice",
     SERVE + "--resources {tmp}/unknown.yaml": "Did you mean 'ball'?",
-    SERVE + "--resources {tmp}/orphan.yaml": "orphan.yaml:6: resource 'cup' is part",
+    SERVE
+    + "--resources {tmp}/orphan.yaml": "orphan.yaml:6: resource 'cup' has no parent",
     SERVE + "--resources {tmp}/class.yaml": "Did you mean 'Goal'?",
     SERVE + "--resources {tmp}/device.yaml": "belongs to no robot",
     SERVE + "--resources {tmp}/circle.yaml --body H25": "leave out --robot",

@@ -213,7 +213,7 @@ def test_a_reader_that_was_cut_off_gets_each_notice_once(
     for number in (1, 2, 3):
         two.take("ball", timeout_s=0.0)
         eventually(lambda n=number: len(told) >= n)  # type: ignore[misc]
-        one._reader._hang_up()
+        one._reader._disconnect()
     assert told == [1, 2, 3]
 
 
@@ -223,7 +223,7 @@ def test_what_no_notice_told_is_known_after_the_next_sign_of_life(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     one = robots("robot 1", time_to_live_s=60.0)
-    monkeypatch.setattr(one._reader, "_learn", lambda _: None)
+    monkeypatch.setattr(one._reader, "_apply_notice", lambda _: None)
     gone, kept = one.take("ball").token, one.take("Head").token
     assert gone is not None
     assert kept is not None
@@ -386,14 +386,14 @@ def test_ctrl_c_while_waiting_leaves_no_request_behind(
     monkeypatch.setattr("nao_testbed.experiments.server.client.MAX_WAIT_S", 0.1)
     one, two = robots("robot 1"), robots("robot 2")
     one.take("ball")
-    insist = two._insist
+    insist = two._call_until_answered
 
     def interrupted(*args: Any, **more: Any) -> object:
         insist(*args, **more)
         assert has_waiter(one, "ball")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(two, "_insist", interrupted)
+    monkeypatch.setattr(two, "_call_until_answered", interrupted)
     with pytest.raises(KeyboardInterrupt):
         two.take("ball")
     assert has_waiter(one, "ball", n=0)

@@ -31,7 +31,7 @@ def clock() -> Clock:
 def trusted(clock: Clock) -> TrustedTokens:
     """Of an owner that has just registered."""
     trusted = TrustedTokens(clock, LIVE_S)
-    trusted.answered(trusted.sending(), ())
+    trusted.after_answer(trusted.before_send(), ())
     return trusted
 
 
@@ -48,9 +48,9 @@ def test_trust_counts_from_the_sending_of_the_last_answered_sign(
 ) -> None:
     trusted.add(BALL)
     clock.now_s += 5.0
-    sent = trusted.sending()
+    sent = trusted.before_send()
     clock.now_s += 3.0  # the answer takes its time
-    trusted.answered(sent, ["1.1"])
+    trusted.after_answer(sent, ["1.1"])
     clock.now_s = 105.0 + TRUSTED * LIVE_S - 0.001
     assert trusted.holds(BALL)
     clock.now_s = 105.0 + TRUSTED * LIVE_S
@@ -60,11 +60,11 @@ def test_trust_counts_from_the_sending_of_the_last_answered_sign(
 def test_an_answer_that_comes_late_shortens_nothing(
     trusted: TrustedTokens, clock: Clock
 ) -> None:
-    early = trusted.sending()
+    early = trusted.before_send()
     clock.now_s += 5.0
-    trusted.answered(trusted.sending(), ())
+    trusted.after_answer(trusted.before_send(), ())
     until_s = trusted.until_s
-    trusted.answered(early, ())
+    trusted.after_answer(early, ())
     assert trusted.until_s == until_s
 
 
@@ -72,16 +72,16 @@ def test_what_is_granted_while_a_sign_is_on_its_way_stays(
     trusted: TrustedTokens,
 ) -> None:
     trusted.add(BALL)
-    sent = trusted.sending()
+    sent = trusted.before_send()
     trusted.add(HEAD)
-    trusted.answered(sent, [])
+    trusted.after_answer(sent, [])
     assert not trusted.holds(BALL)
     assert trusted.holds(HEAD)
 
 
 @pytest.mark.requirement("AR-18")
 def test_the_notice_of_an_end_may_overtake_the_grant(trusted: TrustedTokens) -> None:
-    trusted.learn(notice(NoticeKind.LOST, BALL, has_ended=True))
+    trusted.apply_notice(notice(NoticeKind.LOST, BALL, has_ended=True))
     trusted.add(BALL)
     assert not trusted.holds(BALL)
 
@@ -89,7 +89,7 @@ def test_the_notice_of_an_end_may_overtake_the_grant(trusted: TrustedTokens) -> 
 @pytest.mark.requirement("AR-20")
 def test_a_partial_loss_ends_no_trust(trusted: TrustedTokens) -> None:
     trusted.add(BALL)
-    trusted.learn(notice(NoticeKind.LOST, BALL, has_ended=False))
+    trusted.apply_notice(notice(NoticeKind.LOST, BALL, has_ended=False))
     assert trusted.holds(BALL)
 
 
@@ -103,18 +103,18 @@ def test_only_the_resumption_of_a_pause_brings_trust_by_notice(
         outcome = OutcomeData(kind=OutcomeKind.GRANTED, tick=0, token=token.as_text())
         return notice(NoticeKind.OUTCOME, token, request=request, outcome=outcome)
 
-    trusted.learn(resumed(HEAD, 5))
+    trusted.apply_notice(resumed(HEAD, 5))
     assert not trusted.holds(HEAD)
     trusted.add(BALL)
     paused = {"why": LossCause.PAUSED, "request": 6, "has_ended": True}
-    trusted.learn(notice(NoticeKind.LOST, BALL, **paused))
+    trusted.apply_notice(notice(NoticeKind.LOST, BALL, **paused))
     assert not trusted.holds(BALL)
-    trusted.learn(resumed(HEAD, 6))
+    trusted.apply_notice(resumed(HEAD, 6))
     assert trusted.holds(HEAD)
 
 
 def test_a_new_registration_trusts_nothing_of_before(trusted: TrustedTokens) -> None:
     trusted.add(BALL)
-    trusted.lose_all()
-    trusted.answered(trusted.sending(), ())
+    trusted.invalidate_all()
+    trusted.after_answer(trusted.before_send(), ())
     assert not trusted.holds(BALL)

@@ -12,7 +12,7 @@ from nao_testbed.controllers.arbitration.events import (
 )
 from nao_testbed.controllers.arbitration.requests import Owner
 from nao_testbed.controllers.interface.robot_interface import Observation
-from nao_testbed.experiments.shared_robot.behaviours import MOST_KEPT, SlotsFailed
+from nao_testbed.experiments.shared_robot.behaviours import MAX_KEPT, SlotsFailed
 from nao_testbed.experiments.shared_robot.robot_with_ledger import RobotWithLedger
 from nao_testbed.models import BadInput, UnknownName
 from nao_testbed.testing import check_trace
@@ -152,9 +152,9 @@ def test_a_body_part_that_fails_ends_no_other(
     joint = body.sim.robot.joint_index(SHOULDER)
     assert body.sim.read().target[joint] == 1.0
     with pytest.raises(SlotsFailed) as caught:
-        body.run(0.02 * (MOST_KEPT + 10))
-    assert caught.value.count == MOST_KEPT + 10
-    assert len(body.failures.kept) == MOST_KEPT
+        body.run(0.02 * (MAX_KEPT + 10))
+    assert caught.value.count == MAX_KEPT + 10
+    assert len(body.failures.kept) == MAX_KEPT
     assert len(str(caught.value)) < 600
 
 

@@ -188,4 +188,8 @@ def test_a_robot_without_states_has_no_posture_monitor(
 
 
 def test_messages(messages: Messages, couple: Couple) -> None:
-    messages(periods_that_are_no_whole_slots=each(couple, look_s=[0.015], feel_s=[0.0]))
+    messages(
+        periods_that_are_no_whole_slots=each(
+            couple, posture_period_s=[0.015], heat_period_s=[0.0]
+        )
+    )

@@ -22,9 +22,9 @@ from nao_testbed.models import BadInput, UnknownName
 
 KEPT = 50
 """Number of past values kept for an event."""
-MOST_KEYS = 20_000
+MAX_KEYS = 20_000
 """Maximum number of keys that clients may store."""
-MOST_TOLD = 10_000
+MAX_TOLD = 10_000
 """Maximum number of pending listener calls; more are dropped and counted."""
 
 Listener = Callable[[str, Any], None]
@@ -167,7 +167,7 @@ class Memory:
         client = _client_of(who)
         with self._lock:
             if client not in self._queues:
-                self._queues[client] = calls = _Queue(MOST_TOLD)
+                self._queues[client] = calls = _Queue(MAX_TOLD)
                 threading.Thread(
                     target=_call_listeners,
                     args=(calls,),
@@ -240,8 +240,8 @@ class Memory:
             raise BadInput(f"{key} is measured by the robot; it cannot be stored.")
         if not key:
             raise BadInput("a key is empty; give a name.")
-        if key not in self._entries and len(self._entries) >= MOST_KEYS:
-            raise BadInput(f"there are already {MOST_KEYS} keys; remove some.")
+        if key not in self._entries and len(self._entries) >= MAX_KEYS:
+            raise BadInput(f"there are already {MAX_KEYS} keys; remove some.")
         entry = self._entries.setdefault(key, _Entry(kind))
         entry.value = as_stored(value)
         entry.time_s, entry.has_value = self._served.time_s, True

@@ -190,7 +190,7 @@ class MotionEngine:
             owner = f"{parent}/{name} {number}"
             known = Owner(name=owner, parent=parent, priority=CLIENT_PRIORITY)
             if yields:
-                known = replace(known, policy=CallbackOnDemand(function=_gives_way))
+                known = replace(known, policy=CallbackOnDemand(function=_should_yield))
             self._ledger.add_owner(known, tick)
             ticket = self._ledger.request(
                 Request(
@@ -347,7 +347,7 @@ class MotionEngine:
                     name=owner,
                     parent=parent,
                     priority=CLIENT_PRIORITY,
-                    policy=CallbackOnDemand(function=_gives_way),
+                    policy=CallbackOnDemand(function=_should_yield),
                 ),
                 tick,
             )
@@ -414,7 +414,7 @@ class MotionEngine:
                 goal.over_s = observation.time_s
         if moves:
             self._moved_s = observation.time_s
-        self._served.stiffness.tell_motion(moves=self.is_moving)
+        self._served.stiffness.set_moving(moves=self.is_moving)
 
     def _has_started(self, task: MotionTask, tick: int) -> bool:
         """Start a task whose joints were granted; return True if it runs."""
@@ -526,7 +526,7 @@ class MotionEngine:
             fail(task.future, TestbedError("the robot is no longer served."))
 
 
-def _gives_way(demand: Demand) -> Answer:
+def _should_yield(demand: Demand) -> Answer:
     del demand
     return Answer(kind=AnswerKind.YIELD)
 

@@ -28,7 +28,7 @@ from nao_testbed.experiments.server.naoqi.service import ALService
 from nao_testbed.experiments.server.naoqi.services.leds import Leds, Spot
 from nao_testbed.models import BadInput, UnknownName
 
-MOST_COMMANDS = 512
+MAX_COMMANDS = 512
 """Maximum number of pending commands of an actuator."""
 SUFFIX = "Actuator/Value"
 UPDATES = ("Merge", "ClearAll", "ClearAfter", "ClearBefore")
@@ -149,7 +149,7 @@ class Dcm:
                 old = [one for one in old if one[0] >= new[-1][0]]
             times = {time for time, _ in new}
             merged = sorted([one for one in old if one[0] not in times] + list(new))
-            if len(merged) > MOST_COMMANDS:
+            if len(merged) > MAX_COMMANDS:
                 raise BadInput(
                     f"{len(merged)} commands wait for {name}; the limit is 512."
                 )
@@ -258,7 +258,7 @@ class Dcm:
         if not ledger.knows(client):
             return None
         if not ledger.knows(owner):
-            policy = CallbackOnDemand(function=_gives_way)
+            policy = CallbackOnDemand(function=_should_yield)
             ledger.add_owner(
                 Owner(
                     name=owner, parent=client, priority=CLIENT_PRIORITY, policy=policy
@@ -282,7 +282,7 @@ class Dcm:
         self._tokens.clear()
 
 
-def _gives_way(_: object) -> Answer:
+def _should_yield(_: object) -> Answer:
     return Answer(kind=AnswerKind.YIELD)
 
 

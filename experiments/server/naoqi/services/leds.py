@@ -59,7 +59,7 @@ HEAD_SIDE = (
     "Rear/{}/2",
 )
 TURN_STEPS = 8
-MOST_STEPS = 2000
+MAX_STEPS = 2000
 """Maximum number of steps of a pattern."""
 
 
@@ -210,9 +210,9 @@ class Leds:
             client: owner of the pattern.
             steps: time of a fade in s, and the values at its end.
         """
-        if len(steps) > MOST_STEPS:
+        if len(steps) > MAX_STEPS:
             raise BadInput(
-                f"a pattern has {len(steps)} steps; give at most {MOST_STEPS}."
+                f"a pattern has {len(steps)} steps; give at most {MAX_STEPS}."
             )
         done: Blocks = Future()
         with self._served.access():
@@ -224,7 +224,7 @@ class Leds:
                     name=owner,
                     parent=client,
                     priority=CLIENT_PRIORITY,
-                    policy=CallbackOnDemand(function=_gives_way),
+                    policy=CallbackOnDemand(function=_should_yield),
                 ),
                 tick,
             )
@@ -317,7 +317,7 @@ class Leds:
         return float(self._served.body.sim.leds.state(spot[0])[spot[1], spot[2]])
 
 
-def _gives_way(_: object) -> Answer:
+def _should_yield(_: object) -> Answer:
     return Answer(kind=AnswerKind.YIELD)
 
 
@@ -456,9 +456,9 @@ class ALLeds(ALService):
 
     def _turns(self, name: str, colours: Any, duration: float, step_s: float) -> Blocks:
         n = ceil(_time(duration) / step_s)
-        if n > MOST_STEPS:
+        if n > MAX_STEPS:
             raise BadInput(
-                f"duration is {duration:g} s; give at most {MOST_STEPS * step_s:g}."
+                f"duration is {duration:g} s; give at most {MAX_STEPS * step_s:g}."
             )
         return self._play(
             [(step_s, self._leds.rgb(name, next(colours))) for _ in range(n)]

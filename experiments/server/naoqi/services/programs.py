@@ -101,7 +101,7 @@ class Programs:
             self.running[name] = one
             for future in (one.started, one.done):
                 on_cancel(future, lambda: self._stop(one))
-            self._tell()
+            self._raise_event()
             return one
 
     def stop(self, name: str) -> None:
@@ -155,9 +155,9 @@ class Programs:
                 finish(future)
             else:
                 fail(future, error)
-        self._tell()
+        self._raise_event()
 
-    def _tell(self) -> None:
+    def _raise_event(self) -> None:
         self._parts.memory.raise_event("BehaviorsRun", list(self.running))
 
 

@@ -19,7 +19,7 @@ from nao_testbed.experiments.server.naoqi.served_robot import LedgerAccess, fail
 from nao_testbed.experiments.server.naoqi.service import ALService, Blocks
 from nao_testbed.models.resources import ResourceNode
 
-MOST_WAITING = 16
+MAX_WAITING = 16
 """Maximum number of waiting calls of a client; further calls are queued."""
 
 
@@ -33,7 +33,7 @@ class _Callbacks:
         method = getattr(self._service, name)  # raises if unknown
 
         def call(leaf: str, owner: str) -> None:
-            self._pool.submit(_quietly, method, leaf, owner)
+            self._pool.submit(_ignore_errors, method, leaf, owner)
 
         return call
 
@@ -41,7 +41,7 @@ class _Callbacks:
         return [name for name in dir(self._service) if not name.startswith("_")]
 
 
-def _quietly(method: Callable[..., object], *args: object) -> None:
+def _ignore_errors(method: Callable[..., object], *args: object) -> None:
     with suppress(Exception):  # the client has left, or refuses
         method(*args)
 
@@ -76,7 +76,7 @@ class ALResourceManager(ALService):
     def __init__(self, client: NaoqiClient) -> None:
         """Serve a client."""
         super().__init__(client)
-        self._waiting = ThreadPoolExecutor(MOST_WAITING, thread_name_prefix="acquire")
+        self._waiting = ThreadPoolExecutor(MAX_WAITING, thread_name_prefix="acquire")
         self._calling = ThreadPoolExecutor(2, thread_name_prefix="callback")
         services = _ClientServices(client, self._calling)
         front = LedgerAccess(client.parts.served, client.name, CLIENT_PRIORITY)

@@ -25,9 +25,9 @@ class Senses:
         self._contact: bool | None = None
         self._charge: int | None = None
         self._falls = False
-        self._look()
+        self._poll()
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         memory, served = self._parts.memory, self._parts.served
         if memory.kind("footContact") is not None:
             contact = bool(memory.get("footContact"))
@@ -44,7 +44,7 @@ class Senses:
             memory.raise_event("ALMotion/RobotIsFalling", value=True)
             memory.raise_event("robotHasFallen", value=True)
         self._falls = falls
-        served.after(LOOK_S, self._look)
+        served.after(LOOK_S, self._poll)
 
 
 class _Extractor(ALService):
@@ -118,11 +118,11 @@ class ALBodyTemperature(ALService):
 
     def areNotificationsEnabled(self) -> bool:
         """Return true if warnings are on."""
-        return self._parts.get(HeatEffect).tells
+        return self._parts.get(HeatEffect).notifies
 
     def setEnableNotifications(self, enable: bool) -> None:
         """Store whether warnings are on; events are raised in any case."""
-        self._parts.get(HeatEffect).tells = enable
+        self._parts.get(HeatEffect).notifies = enable
         self._client.pretended["ALBodyTemperature.setEnableNotifications"] += 1
 
 
@@ -148,11 +148,11 @@ class ALDiagnosis(ALService):
 
     def isNotificationEnabled(self) -> bool:
         """Return true if warnings are on."""
-        return self._parts.get(HeatEffect).tells
+        return self._parts.get(HeatEffect).notifies
 
     def setEnableNotification(self, enable: bool) -> None:
         """Store whether warnings are on."""
-        self._parts.get(HeatEffect).tells = enable
+        self._parts.get(HeatEffect).notifies = enable
         self._client.pretended["ALDiagnosis.setEnableNotification"] += 1
 
     def _broken(self) -> list[str]:

@@ -155,12 +155,12 @@ def test_a_person_takes_the_head_from_a_program(
     tmp_path: Path,
 ) -> None:
     """The 3-D view is left out; who comes without the key stays out."""
-    wish = Request(
+    action = Request(
         served.page.partition("?")[0] + "do",
         data=b'{"robot": 0, "do": "Take", "resource": "Head"}',
     )
     with pytest.raises(HTTPError, match="403"):
-        urlopen(wish, timeout=60)
+        urlopen(action, timeout=60)
     page = browser.new_page(viewport={"width": 1024, "height": 900})
     page.set_default_timeout(WAIT_MS)
     heard = listen(page)

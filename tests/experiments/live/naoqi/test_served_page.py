@@ -71,7 +71,7 @@ class World:
         now_s = self.served.time_s
         for _ in range(20):
             self.served.step()
-            found = self.link.look()
+            found = self.link.poll()
             if found is not None and found.time_s > now_s:
                 return found
         raise AssertionError("no moment")

@@ -61,7 +61,7 @@ class Served:
         return self.api.viewers == count
 
     def want(self, body: str, **changed: str) -> tuple[int, str]:
-        """Post a wish as our page does, but for some headers; empty: without it."""
+        """Post a request as our page does, but for some headers; empty: without it."""
         headers = {"Origin": f"http://127.0.0.1:{self.port}", "Cookie": self.cookie}
         headers = {k: v for k, v in (headers | changed).items() if v}
         answer, text = self.ask("POST", "/do", body, headers)
@@ -204,7 +204,7 @@ def test_viser_itself_answers_to_nobody_else(served: Served) -> None:
 PUSH = {"do": "PushNow", "direction_deg": 0, "force_n": 5, "duration_s": 0.2}
 
 
-def test_a_wish_of_our_page_reaches_whom_it_is_for(served: Served) -> None:
+def test_a_request_of_our_page_reaches_its_robots(served: Served) -> None:
     del served.wanted[:]
     push = PushNow(direction_deg=0.0, force_n=5.0, duration_s=0.2)
     assert served.want(json.dumps({"robot": 1, **PUSH}))[0] == 202
@@ -225,7 +225,7 @@ def test_a_wish_of_our_page_reaches_whom_it_is_for(served: Served) -> None:
     ],
     ids=str,
 )
-def test_a_wish_of_a_stranger_goes_nowhere(
+def test_a_request_of_a_stranger_goes_nowhere(
     served: Served, changed: dict[str, str], status: int
 ) -> None:
     del served.wanted[:]
@@ -260,7 +260,7 @@ def test_a_wish_of_a_stranger_goes_nowhere(
         ('{"do": "Light", "leds": "Leds", "colour": "red"}', "#rrggbb"),
     ],
 )
-def test_a_wish_without_sense_is_refused_with_the_reason(
+def test_a_malformed_request_is_refused_with_the_reason(
     served: Served, body: str, word: str
 ) -> None:
     del served.wanted[:]

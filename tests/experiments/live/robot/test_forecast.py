@@ -56,16 +56,16 @@ def live(begun: LiveRobot) -> LiveRobot:
     return begun
 
 
-def run_ahead(live: LiveRobot, wish: Foresee) -> list[Forecast]:
+def run_ahead(live: LiveRobot, action: Foresee) -> list[Forecast]:
     answers: list[Forecast] = []
-    RunAhead(live.setup, wish, (), answers.append).run()
+    RunAhead(live.setup, action, (), answers.append).run()
     return answers
 
 
 def answers_of(forecaster: Forecaster, longest_s: float = 60.0) -> Iterator[Forecast]:
     end = time.monotonic() + longest_s
     while time.monotonic() < end:
-        answer = forecaster.look()
+        answer = forecaster.poll()
         if answer is not None:
             yield answer
             if answer.is_final:
@@ -217,13 +217,13 @@ def test_where_no_process_is_copied_the_robot_is_built_anew(
     for _ in range(400):
         live.slot()
     before = live.setup.body.sim.truth()
-    wish = Foresee(joint="LAnklePitch", error_deg=0.0)
+    action = Foresee(joint="LAnklePitch", error_deg=0.0)
     forecaster = Forecaster(live.setup)
     copied: list[Forecast] = []
     rebuilt: list[Forecast] = []
     for can_fork, answers in ((True, copied), (False, rebuilt)):
         monkeypatch.setattr(forecast, "CAN_FORK", can_fork)
-        forecaster.ask(wish)
+        forecaster.ask(action)
         answers += list(answers_of(forecaster))
         forecaster.close()
     one, other = copied[-1], rebuilt[-1]
@@ -246,7 +246,7 @@ def test_who_asks_too_soon_waits_and_no_process_is_left(
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
     forecaster.ask(Foresee())  # it is free again
-    monkeypatch.setattr(forecast, "AGAIN_S", 0.0)
+    monkeypatch.setattr(forecast, "RETRY_S", 0.0)
     pid = forecaster._pid
     forecaster.ask(Foresee())  # the one before gives way
     with pytest.raises(ProcessLookupError):

@@ -310,8 +310,8 @@ class _Clock:
         self.now += seconds
 
 
-class _SlowWishes:
-    """In the place of a robot: a wish costs 1.5 ms, a slot 3 ms."""
+class _SlowActions:
+    """In the place of a robot: an action costs 1.5 ms, a slot 3 ms."""
 
     def __init__(self, clock: _Clock) -> None:
         self.clock, self.acts = clock, [0]
@@ -338,14 +338,16 @@ class _SlowWishes:
         return late_s, n_taken
 
 
-def test_a_flood_of_wishes_makes_no_slot_late(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flood_of_requests_makes_no_slot_late(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     clock = _Clock()
     monkeypatch.setattr(process_link, "time", clock)
-    live, (ours, theirs) = _SlowWishes(clock), Pipe()
+    live, (ours, theirs) = _SlowActions(clock), Pipe()
     for _ in range(40):
         ours.send(TakePicture(camera="CameraTop"))
     ours.send(Stop())
-    process_link._keep_time(live, process_link.RobotEnd(theirs))  # type: ignore[arg-type]
+    process_link._run_in_real_time(live, process_link.RobotEnd(theirs))  # type: ignore[arg-type]
     assert sum(live.acts) == 40
     assert max(live.acts) == 2  # the second one passed 2 ms
     assert live.tick == 20

@@ -6,7 +6,7 @@ from nao_testbed.controllers.arbitration.requests import Owner, Request
 from nao_testbed.controllers.arbitration.tokens import Refusal, Token
 from nao_testbed.experiments.live.robot.live_robot import PANEL_SLOTS
 from nao_testbed.experiments.live.robot.operation import GiveBack, Take, TurnHead
-from nao_testbed.experiments.live.robot.refusals import KEPT, MOST_TOKENS, Refusals
+from nao_testbed.experiments.live.robot.refusals import KEPT, MAX_TOKENS, Refusals
 from tests.experiments.live.robot.test_live_robot import (
     MakeLive,
     make_live,  # noqa: F401
@@ -57,9 +57,9 @@ def test_only_the_newest_are_kept(make_live: MakeLive) -> None:  # noqa: F811
     assert [one.resource for one in newest] == leaves[::-1][:KEPT]
     assert {one.owner for one in newest} == {"?"}
     ledger.add_owner(Owner(name="often", priority=3), ledger.tick)
-    for _ in range(MOST_TOKENS + 10):
+    for _ in range(MAX_TOKENS + 10):
         request = Request(owner="often", resources=(leaves[0],), timeout_s=0.0)
         outcome = ledger.request(request, ledger.tick).outcome
         if outcome is not None and outcome.token is not None:
             ledger.release(outcome.token, ledger.tick)
-    assert len(refusals._owners) <= MOST_TOKENS
+    assert len(refusals._owners) <= MAX_TOKENS

@@ -1,4 +1,4 @@
-"""Schemas of a live robot: woken, modulated and put to sleep; nobody without a wish."""
+"""Schemas of a live robot: activated, modulated, stopped; none without a request."""
 
 import pytest
 
@@ -64,13 +64,13 @@ def test_a_schema_waits_for_the_operator_as_for_anybody(live: LiveRobot) -> None
 
 
 def test_what_makes_no_sense_is_refused(live: LiveRobot) -> None:
-    for wish, word in (
+    for action, word in (
         (WakeSchema(schema="wav"), "wave"),
         (WakeSchema(schema="choose"), "children"),
         (SleepSchema(schema="wave"), "wave"),
         (ModulateSchema(path="wave", parameter="x", value=1), "wave"),
     ):
-        live.act(wish)
+        live.act(action)
         assert "refused" in live.moment().said[-1]
         assert word in live.moment().said[-1]
     live.act(WakeSchema(schema="hot joint watch"))

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from nao_testbed.experiments.server.naoqi.doors import EVENT, HEADER, _exactly
+from nao_testbed.experiments.server.naoqi.naoqi_server import EVENT, HEADER, _exactly
 
 pytestmark = pytest.mark.slow(covers=True)  # a server and programs: processes
 

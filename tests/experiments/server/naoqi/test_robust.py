@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nao_testbed.experiments.server.naoqi.arguments import MOST_ITEMS
+from nao_testbed.experiments.server.naoqi.arguments import MAX_ITEMS
 from tests.experiments.server.naoqi.conftest import TIMEOUT_S
 
 pytestmark = pytest.mark.slow(covers=True)  # a server and programs: processes
@@ -107,9 +107,9 @@ def test_ten_thousand_calls_of_garbage_harm_nobody(nao: Any) -> None:
 
 def test_a_huge_list_is_refused(nao: Any) -> None:
     said = nao.run(f"""
-        tell(refused(lambda: memory.insertData("k", [0.0] * {MOST_ITEMS + 1})))
+        tell(refused(lambda: memory.insertData("k", [0.0] * {MAX_ITEMS + 1})))
     """)
-    assert str(MOST_ITEMS) in said
+    assert str(MAX_ITEMS) in said
 
 
 def test_bytes_that_are_no_message_end_that_connection_alone(nao: Any) -> None:

@@ -49,7 +49,7 @@ def raising(*_: object) -> None:
 
 def told(front: SharedLedger, owner: str, kind: NoticeKind) -> list[Notified]:
     kept = front.notices.after(owner, 0).notices
-    notices = [x.told for x in kept if isinstance(x.told, Notified)]
+    notices = [x.event for x in kept if isinstance(x.event, Notified)]
     return [notice for notice in notices if notice.kind is kind]
 
 

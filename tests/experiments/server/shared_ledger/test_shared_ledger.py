@@ -296,7 +296,7 @@ def test_notices_wait_in_the_inbox_of_their_owner(front: SharedLedger) -> None:
     front.take(Request(owner="a", resources=("ball",)))
     front.take(Request(owner="b", resources=("ball",), timeout_s=0.0))
     batch = front.notices.after("a", 0)
-    kinds = [x.told.kind for x in batch.notices if isinstance(x.told, Notified)]
+    kinds = [x.event.kind for x in batch.notices if isinstance(x.event, Notified)]
     assert kinds == [NoticeKind.DEMANDED]
     assert front.notices.after("a", batch.notices[-1].number).notices == ()
     assert front.notices.after("b", 0).notices == ()

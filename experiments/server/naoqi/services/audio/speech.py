@@ -25,7 +25,7 @@ LANGUAGES = ("English", "French")
 
 
 @dataclass
-class _Saying:
+class _Utterance:
     """Text, until it has been spoken."""
 
     number: int
@@ -40,7 +40,7 @@ class _Saying:
 
 
 @dataclass
-class Spoken:
+class SpokenText:
     """One line of the transcript."""
 
     text: str
@@ -68,8 +68,8 @@ class Speech:
         self.voice = VoiceSettings()
         self.output = 1.0
         """Volume of the loudspeakers, in [0, 1]."""
-        self.transcript: list[Spoken] = []
-        self._waiting: list[_Saying] = []
+        self.transcript: list[SpokenText] = []
+        self._waiting: list[_Utterance] = []
         self._number = 0
         parts.served.each_slot.append(lambda tick, _: self._step(tick))
         parts.served.on_close.append(self.stop_all)
@@ -121,7 +121,7 @@ class Speech:
                 )
                 request = Request(owner=owner, resources=leaves, timeout_s=LONGEST_S)
                 ticket = ledger.request(request, ledger.tick)
-            one = _Saying(
+            one = _Utterance(
                 number=self._number,
                 owner=owner,
                 said=said,
@@ -140,7 +140,7 @@ class Speech:
         for one in list(self._waiting):
             self._stop(one)
 
-    def _stop(self, one: _Saying) -> None:
+    def _stop(self, one: _Utterance) -> None:
         """Stop a present or queued text."""
         with self._served.access():
             if one in self._waiting:
@@ -173,7 +173,7 @@ class Speech:
         by = f" by {', '.join(sorted(users))}" if users else ""
         return TestbedError(f"the voice was taken away{by} ({order.reason}).")
 
-    def _begin(self, one: _Saying, tick: int) -> None:
+    def _begin(self, one: _Utterance, tick: int) -> None:
         outcome = one.ticket.outcome if one.ticket is not None else None
         if outcome is None:
             return
@@ -195,14 +195,14 @@ class Speech:
         for mark in one.marks:
             memory.raise_event("ALTextToSpeech/CurrentBookMark", mark)
 
-    def _end(self, one: _Saying, how: str, error: Exception | None = None) -> None:
+    def _end(self, one: _Utterance, how: str, error: Exception | None = None) -> None:
         self._waiting.remove(one)
         body, now = self._served.body, self._served.time_s
         if one.order is not None:
             if not one.order.is_over:
                 body.commands.withdraw(one.order, self._served.tick)
             self.transcript.append(
-                Spoken(one.said, self._start_s, now, one.owner.partition("/")[0])
+                SpokenText(one.said, self._start_s, now, one.owner.partition("/")[0])
             )
             self._served.event("say", said=one.said, by=one.owner)
         if body.ledger.knows(one.owner):
@@ -215,7 +215,7 @@ class Speech:
         else:
             fail(one.future, error)
 
-    def _status(self, one: _Saying, how: str) -> None:
+    def _status(self, one: _Utterance, how: str) -> None:
         self._parts.memory.raise_event("ALTextToSpeech/Status", [one.number, how])
 
 

@@ -33,7 +33,7 @@ class HeatEffect:
         self.has_error = [False] * n
         self.is_on = True
         """True if errors have an effect (`setDiagnosisEffectEnabled`)."""
-        self.tells = True
+        self.notifies = True
         """True if spoken warnings are on; none is spoken here."""
         self._told: dict[str, object] = {}
         self._chain_of = {
@@ -54,10 +54,10 @@ class HeatEffect:
                     f"Diagnosis/Passive/{motor}/Error": lambda: 0,
                 }
             )
-        self._look()
+        self._poll()
 
     @property
-    def forbids_waking(self) -> bool:
+    def forbids_wake_up(self) -> bool:
         """Return True if a leg has an error with effect."""
         return self.is_on and bool({"LLeg", "RLeg"} & set(self._chains_with_error()))
 
@@ -77,7 +77,7 @@ class HeatEffect:
         names = self._served.robot.motor_names
         return [name for name, status in zip(names, self.status, strict=True) if status]
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         cfg = PROTECTIONS["nao"]
         degc = self._served.seen.temperature
         for k, value in enumerate(degc.tolist()):
@@ -91,8 +91,8 @@ class HeatEffect:
             self.status[k] = now
             self.has_error[k] = now >= SERIOUS or (self.has_error[k] and now > 0)
         self._put_effect()
-        self._tell()
-        self._served.after(LOOK_S, self._look)
+        self._raise_event()
+        self._served.after(LOOK_S, self._poll)
 
     def _chains_with_error(self) -> list[str]:
         names = self._served.robot.motor_names
@@ -116,7 +116,7 @@ class HeatEffect:
                 cap[body.indices(list(body.chains.get(chain, ())))] = 0.0
         self._served.stiffness.set_cap(cap)
 
-    def _tell(self) -> None:
+    def _raise_event(self) -> None:
         memory, hot = self._parts.memory, self.hot_devices()
         before = self._told.get("HotDeviceDetected", [])
         assert isinstance(before, list)

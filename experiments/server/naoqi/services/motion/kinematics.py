@@ -38,7 +38,7 @@ EFFECTORS = {
 }
 """Effector to the joint or link whose frame it has; a leg's is on the sole below."""
 DAMPING = 0.02
-MOST_STEPS = 60
+MAX_STEPS = 60
 LARGEST_STEP = 0.2
 """Maximum step of a joint, in rad."""
 CLOSE = 1e-4
@@ -238,7 +238,7 @@ class Kinematics:
         if "RHipYawPitch" in joints:  # one motor with the left one
             free.remove(robot.joint_index("RHipYawPitch"))
         size = np.inf
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_STEPS):
             errors, jacobians = [], []
             for name, wanted, turn, mask in goals:
                 axes = [i for i in range(6) if mask >> i & 1]

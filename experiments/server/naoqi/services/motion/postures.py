@@ -71,7 +71,7 @@ class Postures:
         ]
         legs = parts.body.chain_joints("Legs") or parts.body.body
         self._legs = set(parts.body.indices(list(legs)))
-        self._look()
+        self._poll()
 
     def present(self) -> str:
         """Return the name of the present posture, or Unknown.
@@ -164,7 +164,7 @@ class Postures:
 
         self._served.after(0.2, look)
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         """Notify listeners of changes, about once a second."""
         now = self.present(), self.family()
         memory = self._parts.memory
@@ -173,4 +173,4 @@ class Postures:
         if now[1] != self._told[1]:
             memory.raise_event("PostureFamilyChanged", now[1])
         self._told = now
-        self._served.after(1.0, self._look)
+        self._served.after(1.0, self._poll)

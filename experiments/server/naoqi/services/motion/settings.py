@@ -85,11 +85,11 @@ class MotionSettings:
         def go_on(_: Any) -> None:
             served = self._parts.served
             if self._breathing is task and served.body.ledger.knows(client):
-                served.after(AFTER_S, lambda: self._go_on(client, task))
+                served.after(AFTER_S, lambda: self._resume(client, task))
 
         task.future.add_done_callback(go_on)
 
-    def _go_on(self, client: str, task: Any) -> None:
+    def _resume(self, client: str, task: Any) -> None:
         """Resume breathing after a program's motion, unless the setting has changed."""
         if self._breathing is task and self._parts.served.body.ledger.knows(client):
             self._begin_breathing(client)

@@ -68,7 +68,7 @@ class Stiffness(ALService):
     def wakeUp(self) -> Blocks:
         """Stiffen the body; stand up from a crouch; return true on success."""
         memory, heat = self._parts.memory, self._parts.get(HeatEffect)
-        if heat.forbids_waking:
+        if heat.forbids_wake_up:
             return ended(value=False)
         memory.raise_event("ALMotion/Stiffness/wakeUpStarted", value=True)
         was_awake = self._is_awake()
@@ -150,9 +150,9 @@ class Stiffness(ALService):
                 if one.motor != one.name and one.motor in values:
                     user[i] = user[robot.joint_index(one.motor)]
             stiffness.set_user(user)
-        self._tell_stiffness(float(np.mean(user)))
+        self._raise_stiffness_event(float(np.mean(user)))
 
-    def _tell_stiffness(self, mean: float) -> None:
+    def _raise_stiffness_event(self, mean: float) -> None:
         level = 0 if mean < 0.05 else 2 if mean > 0.95 else 1
         memory = self._parts.memory
         if not memory.history("BodyStiffnessChanged") or (

@@ -11,10 +11,10 @@ from nao_testbed.experiments.live.robot.operation import (
     WakeSchema,
 )
 
-SchemaWish = WakeSchema | SleepSchema | ModulateSchema
+SchemaRequest = WakeSchema | SleepSchema | ModulateSchema
 
 
-def change_schema(runtime: SchemaRuntime, wish: SchemaWish, tick: int) -> str:
+def change_schema(runtime: SchemaRuntime, action: SchemaRequest, tick: int) -> str:
     """Execute an operator's request on a schema; return a text for the operator.
 
     A schema is a separate behaviour: it requests resources at the priority of its first
@@ -24,7 +24,7 @@ def change_schema(runtime: SchemaRuntime, wish: SchemaWish, tick: int) -> str:
         UnknownName: there is no such schema, instance or parameter.
         BadInput: the schema cannot be activated alone, or a value is invalid.
     """
-    match wish:
+    match action:
         case WakeSchema(schema=name, priority=priority):
             if name not in runtime.instances.roots:
                 runtime.add(Activation(schema=name, priority=priority))

@@ -25,7 +25,7 @@ from nao_testbed.experiments.server.naoqi.service import ALService
 from nao_testbed.models import BadInput
 from nao_testbed.models.system import keep_alive
 
-MOST_CLIENTS = 64
+MAX_CLIENTS = 64
 CHUNK = 65_536
 KEEP_ALIVE = {"idle_s": 5, "period_s": 2, "tries": 3}
 """TCP keep-alive: a lost host is detected after 5 s and 3 tries at 2 s."""
@@ -39,13 +39,13 @@ CALL, ANSWERS = 1, (2, 3, 8)
 """Message kinds of a call, and of its reply, error and cancellation."""
 EVENT = 5
 """Message kind that carries the value of a signal."""
-MOST_BYTES = 1 << 24
+MAX_BYTES = 1 << 24
 """Maximum size of a message without its header, in bytes."""
 
 _LOG = logging.getLogger(__name__)
 
 
-class Doors:
+class NaoqiServer:
     """Listener on a port; each connection is a client."""
 
     def __init__(
@@ -101,8 +101,8 @@ class Doors:
             with self._lock:
                 self.n_clients += 1
                 number = self.n_clients
-            if len(self._open) >= MOST_CLIENTS:
-                _LOG.warning("more than %d clients; one was refused", MOST_CLIENTS)
+            if len(self._open) >= MAX_CLIENTS:
+                _LOG.warning("more than %d clients; one was refused", MAX_CLIENTS)
                 connection.close()
                 continue
             threading.Thread(
@@ -139,18 +139,20 @@ class Doors:
             keep_alive(connection, **KEEP_ALIVE)
             calls = _Calls(client.sent.add)
             back = threading.Thread(
-                target=_pass_messages_on,
+                target=_forward_messages,
                 args=(inner, connection, calls.note_answered),
                 daemon=True,
             )
             back.start()
-            end = _pass_messages_on(connection, inner, calls.note_sent)
-            if end is Ending.NO_MESSAGE:
+            end = _forward_messages(connection, inner, calls.note_sent)
+            if end is ConnectionEnd.INVALID:
                 _LOG.warning(
                     "%s sent an invalid message and was disconnected", client.name
                 )
             is_clean = (
-                end is Ending.ENDED and not calls.are_open and not self._is_closed
+                end is ConnectionEnd.ENDED
+                and not calls.are_open
+                and not self._is_closed
             )
             back.join()
         except RobotEnded:
@@ -171,20 +173,20 @@ class Doors:
             client.find_service = None
 
 
-class Ending(Enum):
+class ConnectionEnd(Enum):
     """Way in which a connection ended."""
 
     ENDED = "closed after a complete message"
-    NO_MESSAGE = "sent an invalid message"
+    INVALID = "sent an invalid message"
     BROKEN = "disconnected within a message"
 
 
 class _Calls:
     """Counter of a client's pending calls."""
 
-    def __init__(self, event_passed: Callable[[], None]) -> None:
+    def __init__(self, on_event_sent: Callable[[], None]) -> None:
         self._sent = self._answered = 0
-        self._event_passed = event_passed
+        self._on_event_sent = on_event_sent
 
     def note_sent(self, kind: int) -> None:
         """Count a message of the client."""
@@ -194,7 +196,7 @@ class _Calls:
         """Count a message to the client."""
         self._answered += kind in ANSWERS
         if kind == EVENT:
-            self._event_passed()
+            self._on_event_sent()
 
     @property
     def are_open(self) -> bool:
@@ -202,9 +204,9 @@ class _Calls:
         return self._sent > self._answered
 
 
-def _pass_messages_on(
+def _forward_messages(
     source: socket.socket, sink: socket.socket, passed: Callable[[int], None]
-) -> Ending:
+) -> ConnectionEnd:
     """Forward whole messages until the source has ended; then close both.
 
     Bytes that are not a message would crash the process: `qi` does not survive them.
@@ -221,26 +223,26 @@ def _pass_messages_on(
     try:
         while header := _exactly(source, HEADER.size):
             magic, _, size, version, kind, _, _, _, _ = HEADER.unpack(header)
-            is_message = magic == MAGIC and size <= MOST_BYTES
+            is_message = magic == MAGIC and size <= MAX_BYTES
             if not is_message or version != VERSION or kind not in KINDS:
-                return Ending.NO_MESSAGE
+                return ConnectionEnd.INVALID
             if kind == CALL:
                 passed(kind)
             sink.sendall(header)
             while size:
                 data = source.recv(min(size, CHUNK))
                 if not data:
-                    return Ending.BROKEN
+                    return ConnectionEnd.BROKEN
                 sink.sendall(data)
                 size -= len(data)
             if kind != CALL:
                 passed(kind)
     except OSError:
-        return Ending.BROKEN
+        return ConnectionEnd.BROKEN
     finally:
         _shut(source)
         _shut(sink)
-    return Ending.ENDED
+    return ConnectionEnd.ENDED
 
 
 def _exactly(source: socket.socket, n: int) -> bytes:
