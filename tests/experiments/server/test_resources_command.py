@@ -334,8 +334,7 @@ BAD = {
     SERVE + "--body H26": "H25",
     SERVE + "--resources {tmp}/none": "is missing",
     SERVE + "--resources {tmp}/circle.yaml": "circle.yaml:4: cycle: A in B in A",
-    SERVE
-    + "--resources {tmp}/twice.yaml": "twice.yaml:3: resource 'ball' is in the tree twice",
+    SERVE + "--resources {tmp}/twice.yaml": "twice.yaml:3: resource 'ball' is in the",
     SERVE + "--resources {tmp}/unknown.yaml": "Did you mean 'ball'?",
     SERVE
     + "--resources {tmp}/orphan.yaml": "orphan.yaml:6: resource 'cup' has no parent",
