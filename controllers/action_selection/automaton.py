@@ -78,7 +78,7 @@ class NodeRow:
         if lowest < 0.0 or not abs(total - WHOLE_PERCENT) <= SUM_TOLERANCE:
             shares = ", ".join(f"{arc.percent:g} % to {arc.to!r}" for arc in self.arcs)
             raise BadInput(
-                f"probabilities of a row are {shares or 'none'}, in all {total:g} %; "
+                f"probabilities of a row are {shares or 'none'}, in total {total:g} %; "
                 "give numbers from 0 that sum to 100 %."
             )
 

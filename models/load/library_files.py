@@ -201,14 +201,14 @@ def _sound_problems(sound: SoundForm, place: Place) -> Iterator[Problem]:
             place, "a sound has either `text` or `tone_hz`; give one of them."
         )
     elif sound.text is not None and not any(x.isalnum() for x in sound.text):
-        message = f"there is nothing to say in {sound.text!r}; give letters or digits."
+        message = f"{sound.text!r} has nothing to speak; give letters or digits."
         yield Problem((*place, "text"), message)
     elif sound.tone_hz is not None and sound.length_s is None:
         yield Problem(place, "a tone needs `length_s`, its length in s.")
     elif sound.text is not None and sound.length_s is not None:
         yield Problem(
             (*place, "length_s"),
-            "a text takes as long as saying it does; leave `length_s` out.",
+            "the length of speech follows from its text; remove `length_s`.",
         )
 
 

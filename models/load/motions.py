@@ -239,7 +239,7 @@ def false_end(
     where = (
         f"{np.degrees(off[worst]):.1f} degrees off"
         if np.isfinite(off[worst])
-        else "wherever it was, as the motion does not say in which posture it begins"
+        else "unknown, as the motion does not declare its start posture"
     )
     return (
         f"the motion does not end in {ends.name}: {robot.joint_names[worst]} is {where}"

@@ -145,14 +145,14 @@ def _check_led_place(table: Table[LedRow], row: LedRow) -> None:
     if without and len(without) < len(given):
         table.fail(
             row.name,
-            f"LED group {row.name!r} lacks {' and '.join(without)} of its place. Give "
-            "x, y and z in m, or none of them.",
+            f"LED group {row.name!r} lacks {' and '.join(without)} of its position. "
+            "Give x, y and z in m, or none of them.",
         )
     if not without and not (row.place_source and row.place_status):
         table.fail(
             row.name,
-            f"LED group {row.name!r} has a place, but no place_source or place_status. "
-            "Give both.",
+            f"LED group {row.name!r} has a position, but no place_source or "
+            "place_status. Give both.",
         )
 
 

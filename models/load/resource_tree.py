@@ -336,7 +336,7 @@ class _Reader:
             if part in self.parents:
                 self.file.fail(
                     f"{origin}resource {part!r} is in the tree twice: part of "
-                    f"{self.parents[part]!r} and of {parent!r}; keep one place.",
+                    f"{self.parents[part]!r} and of {parent!r}; keep one.",
                     *place,
                 )
             self.parents[part] = parent

@@ -174,7 +174,7 @@ class _Problem:
 
 def _build(records: Sequence[HeatRecord], ambient_degc: float | None) -> _Problem:
     if not records:
-        raise BadInput("there is no record to fit; give at least one.")
+        raise BadInput("no record to fit; give at least one.")
     if ambient_degc is not None and not -50.0 < ambient_degc < 100.0:
         raise BadInput(
             f"ambient temperature is {ambient_degc} °C; give one from -50 to 100."
@@ -185,7 +185,7 @@ def _build(records: Sequence[HeatRecord], ambient_degc: float | None) -> _Proble
     )
     if np.ptp(measured) == 0.0:
         raise BadInput(
-            f"the temperature is {measured[0]:g} °C all the time: it does not "
+            f"the temperature is {measured[0]:g} °C throughout: it does not "
             f"identify the motor. Record one that warms or cools by a few kelvins."
         )
     return _Problem(
@@ -275,7 +275,7 @@ def _check_identifiable(J: FloatArray, problem: _Problem) -> None:
         return
     if problem.ambient_degc is None:
         raise BadInput(
-            "the current is the same all the time: a stronger heater and warmer air "
+            "the current is constant: a stronger heater and warmer air "
             "cannot be separated. Give the ambient temperature, or records with "
             "different currents."
         )

@@ -348,7 +348,7 @@ def propose(
     stood = ~np.isnan(constant[:, 0])
     if stood.sum() < MIN_TRAINING:
         raise BadInput(
-            f"{stood.sum()} training robots stand; give more --training robots."
+            f"{stood.sum()} training robots did not fall; give more --training robots."
         )
     surrogate = Surrogate.fitted(x[stood], starts.typical(constant[stood]))
     proposal = Proposal(surrogate=surrogate, covariance=starts.covariance)
