@@ -82,7 +82,7 @@ def run(
     )
 
     install_stop_handlers()
-    asked = RunArguments(
+    arguments = RunArguments(
         files=files,
         controllers=names_in(controllers),
         out=out,
@@ -93,7 +93,7 @@ def run(
         proves=proof or check_invariants,
         checks=check_invariants,
     )
-    raise typer.Exit(run_scenario_command(asked))
+    raise typer.Exit(run_scenario_command(arguments))
 
 
 @scenario_app.command()
@@ -167,7 +167,7 @@ def schemas(json_file: JsonOption = None) -> None:
         schema_words,  # heavy
     )
 
-    _tell(json_file, {"schemas": schema_words()}, [schema_table()])
+    _write(json_file, {"schemas": schema_words()}, [schema_table()])
 
 
 @scenario_app.command()
@@ -192,7 +192,7 @@ def words(
     check_kinds(kinds or ())
     found = scenario_words(load_robot(robot))
     data = {kind: found[kind] for kind in kinds or found}
-    _tell(json_file, data, word_tables(found, kinds or ()))
+    _write(json_file, data, word_tables(found, kinds or ()))
 
 
 @scenario_app.command(name="list")
@@ -209,10 +209,10 @@ def list_scenarios(json_file: JsonOption = None) -> None:
     table.add_column("about", overflow="fold")
     for name, about in found.items():
         table.add_row(name, Text(about))
-    _tell(json_file, found, [table], width=100)
+    _write(json_file, found, [table], width=100)
 
 
-def _tell(
+def _write(
     json_file: str | None,
     data: Mapping[str, Any],
     tables: Iterable[Any],

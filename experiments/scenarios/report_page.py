@@ -27,7 +27,7 @@ class _Verdict(BaseModel):
     seen: str
 
 
-class _Mishap(BaseModel):
+class _Failure(BaseModel):
     time_s: float
     what: str
 
@@ -37,7 +37,7 @@ class _Scenario(BaseModel):
 
     name: str = ""
     verdicts: list[_Verdict] = []
-    mishaps: list[_Mishap] = []
+    failures: list[_Failure] = []
     fell: bool = False
     failure: str | None = None
     sim_s: float = 0.0
@@ -80,7 +80,7 @@ def page_of(run: Run, problems: list[str]) -> RunPage:
         ),
         happened=tuple(
             (float(one["time_s"]), str(one["what"]))
-            for one in result.get("mishaps") or ()
+            for one in result.get("failures") or ()
         ),
         texts=(TextBlock(caption="Scenario file", text=text),) if text else (),
     )
@@ -92,6 +92,7 @@ def _read_scenario(run: Run, problems: list[str]) -> Mapping[str, Any] | None:
     data = read_json(path, problems)
     try:
         if data is not None:
+            data = {"failures": data.get("mishaps", []), **data}  # of earlier versions
             json_as(path, json.dumps(data), _Scenario)
     except BadInput as error:
         problems.append(str(error))

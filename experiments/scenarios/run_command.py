@@ -42,7 +42,7 @@ BAD_INPUT = 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class Planned:
+class PlannedRun:
     """One run: a scenario with the requested options, and its output folder."""
 
     scenario: Scenario
@@ -77,7 +77,7 @@ class RunArguments:
     """True to check the invariants at every event of a whole trace."""
 
 
-def run_scenario_command(asked: RunArguments) -> int:
+def run_scenario_command(arguments: RunArguments) -> int:
     """Run scenarios, print verdicts, draw timelines; return the exit status.
 
     All files are validated before the first run starts.
@@ -85,32 +85,32 @@ def run_scenario_command(asked: RunArguments) -> int:
     Raises:
         BadInput: a file or controller does not exist, or a path cannot be written.
     """
-    if asked.controllers:
-        check_controllers(asked.controllers)
-    paths = [SCENARIOS.find(file) for file in asked.files]
+    if arguments.controllers:
+        check_controllers(arguments.controllers)
+    paths = [SCENARIOS.find(file) for file in arguments.files]
     scenarios = [_load(path) for path in paths]
     if None in scenarios:
         return BAD_INPUT
     runs = [
         planned
         for path, scenario in zip(paths, filter(None, scenarios), strict=True)
-        for planned in _planned(scenario, path, asked)
+        for planned in _planned(scenario, path, arguments)
     ]
-    check_json_file(asked.json_file)
-    if asked.junit is not None:
-        check_writable("--junit", asked.junit)
-    if asked.gui:
+    check_json_file(arguments.json_file)
+    if arguments.junit is not None:
+        check_writable("--junit", arguments.junit)
+    if arguments.gui:
         check_display()
     results: list[ScenarioResult] = []
     stopped: RunStopped | None = None
     try:
         for planned in runs:
             if stopped is None:
-                run, stopped = _run(planned, asked)
+                run, stopped = _run(planned, arguments)
                 results.append(run.result)
     finally:
         if results:
-            _report(results, runs, asked)
+            _report(results, runs, arguments)
     if stopped is not None:
         return exit_status(stopped.__cause__)
     return 0 if all(result.all_hold for result in results) else 1
@@ -124,47 +124,51 @@ def _load(path: Path) -> Scenario | None:
         return None
 
 
-def _planned(scenario: Scenario, path: Path, asked: RunArguments) -> list[Planned]:
+def _planned(
+    scenario: Scenario, path: Path, arguments: RunArguments
+) -> list[PlannedRun]:
     """Return the runs of a file: one, or one for each requested controller."""
-    out = asked.out or Path("runs")
-    if asked.out is None or len(asked.files) > 1:
+    out = arguments.out or Path("runs")
+    if arguments.out is None or len(arguments.files) > 1:
         out /= plain_name(path.stem)
-    scenario = _as_asked(scenario, asked)
+    scenario = _with_overrides(scenario, arguments)
     return [
-        Planned(
+        PlannedRun(
             scenario=replace(scenario, controller=name),
             path=path,
-            out=out / plain_name(name) if len(asked.controllers) > 1 else out,
+            out=out / plain_name(name) if len(arguments.controllers) > 1 else out,
         )
-        for name in asked.controllers or (scenario.controller,)
+        for name in arguments.controllers or (scenario.controller,)
     ]
 
 
 def _run(
-    planned: Planned, asked: RunArguments
+    planned: PlannedRun, arguments: RunArguments
 ) -> tuple[ScenarioRun, RunStopped | None]:
     """Run one and write its results, even if it was interrupted."""
     say_before_a_run()
     folder, stopped = _make_folder(planned.out), None
     try:
-        run = _with_progress(planned.scenario, folder, asked)
+        run = _with_progress(planned.scenario, folder, arguments)
     except RunStopped as stop:
         run, stopped = stop.run, stop
-    _keep(planned.scenario, run, folder, asked)
+    _keep(planned.scenario, run, folder, arguments)
     return run, stopped
 
 
 def _keep(
-    scenario: Scenario, run: ScenarioRun, folder: Path, asked: RunArguments
+    scenario: Scenario, run: ScenarioRun, folder: Path, arguments: RunArguments
 ) -> None:
     """Write the results of a run and show them."""
     text = json_text(run.result.as_json())
     write_text(folder / SCENARIO_FILE, text + "\n")
-    _show(scenario, run, folder, asked.json_file)
+    _show(scenario, run, folder, arguments.json_file)
 
 
 def _report(
-    results: Sequence[ScenarioResult], runs: Sequence[Planned], asked: RunArguments
+    results: Sequence[ScenarioResult],
+    runs: Sequence[PlannedRun],
+    arguments: RunArguments,
 ) -> None:
     """Show several results side by side, and write the requested files."""
     data: Mapping[str, Any] = results[0].as_json()
@@ -176,13 +180,13 @@ def _report(
             "not_run": [str(planned.path) for planned in not_run],
             "all_hold": not not_run and all(result.all_hold for result in results),
         }
-        console = console_for(asked.json_file, 120)
+        console = console_for(arguments.json_file, 120)
         console.print(results_table(results))
         console.print(tracking_table(results))
-    write_json(asked.json_file, json_text(data))
-    if asked.junit is not None:
+    write_json(arguments.json_file, json_text(data))
+    if arguments.junit is not None:
         write_text(
-            asked.junit, junit_xml(results, [planned.path for planned in not_run])
+            arguments.junit, junit_xml(results, [planned.path for planned in not_run])
         )
 
 
@@ -196,10 +200,10 @@ def _make_folder(out: Path) -> Path:
     return folder
 
 
-def _as_asked(scenario: Scenario, asked: RunArguments) -> Scenario:
-    seed = scenario.seed if asked.seed is None else asked.seed
+def _with_overrides(scenario: Scenario, arguments: RunArguments) -> Scenario:
+    seed = scenario.seed if arguments.seed is None else arguments.seed
     simulation = scenario.simulation
-    world = replace(simulation.world, gui=asked.gui)
+    world = replace(simulation.world, gui=arguments.gui)
     return replace(
         scenario, seed=seed, simulation=replace(simulation, seed=seed, world=world)
     )
@@ -226,14 +230,14 @@ def _show(
 
 
 def _with_progress(
-    scenario: Scenario, folder: Path, asked: RunArguments
+    scenario: Scenario, folder: Path, arguments: RunArguments
 ) -> ScenarioRun:
     with simulated_time({scenario.name: scenario.duration_s}) as show:
         return run_scenario(
             scenario,
             folder,
-            proves=asked.proves,
-            checks=asked.checks,
+            proves=arguments.proves,
+            checks=arguments.checks,
             command=tuple(sys.argv),
             on_time=lambda time_s: show(0, time_s),
         )

@@ -22,10 +22,10 @@ from nao_testbed.experiments.common.drawing.page import (
 from nao_testbed.experiments.common.drawing.plain_table import plain_table
 from nao_testbed.experiments.scenarios.playing.result import (
     ScenarioResult,
-    verdicts_in_words,
+    verdict_summary,
 )
 
-MOST_FAILURES = 10
+MAX_FAILURES = 10
 """Number of failures printed; the JSON has all."""
 HOLDS, BROKEN = Text("holds", style="green"), Text("BROKEN", style="bold red")
 
@@ -64,7 +64,7 @@ def results_table(results: Sequence[ScenarioResult]) -> Table:
             Text(result.name),
             Text(result.controller),
             HOLDS if result.all_hold else BROKEN,
-            Text(result.verdicts_in_words + failed),
+            Text(result.verdict_summary + failed),
             f"{result.sim_s:g} s",
         )
     return table
@@ -103,12 +103,12 @@ def _run_lines(result: ScenarioResult) -> list[str]:
     speed = result.sim_s / result.wall_s if result.wall_s > 0.0 else 0.0
     lines = [
         "",
-        f"{result.verdicts_in_words}; {result.sim_s:g} s "
+        f"{result.verdict_summary}; {result.sim_s:g} s "
         f"simulated in {result.wall_s:.1f} s ({speed:.1f} × real time); "
         f"{result.n_events} events, trace {result.trace_hash[:12]}",
     ]
-    lines += [f"{m.time_s:8.2f} s  {m.what}" for m in result.mishaps[:MOST_FAILURES]]
-    more = len(result.mishaps) - MOST_FAILURES
+    lines += [f"{m.time_s:8.2f} s  {m.what}" for m in result.failures[:MAX_FAILURES]]
+    more = len(result.failures) - MAX_FAILURES
     if more > 0:
         lines.append(f"            and {more} more; see the JSON")
     if result.max_degc:
@@ -118,11 +118,11 @@ def _run_lines(result: ScenarioResult) -> list[str]:
         lines.append("the robot fell")
     lines += [f"{path} never acted: {why}" for path, why in result.never_acted.items()]
     if result.failure is not None:
-        lines.append(result.failure_in_words)
+        lines.append(result.failure_text)
     return lines
 
 
-MOST_JOINTS = 10
+MAX_JOINTS = 10
 """Number of joints shown, hottest first."""
 
 
@@ -134,7 +134,7 @@ def scenario_tables(result: Mapping[str, Any]) -> tuple[DataTable, ...]:
 
 def words_of(verdicts: Iterable[Mapping[str, Any]]) -> str:
     """Return the terminal's summary of the verdicts of `scenario.json`."""
-    return verdicts_in_words([(one["line"], bool(one["holds"])) for one in verdicts])
+    return verdict_summary([(one["line"], bool(one["holds"])) for one in verdicts])
 
 
 def _outcome_table(result: Mapping[str, Any]) -> DataTable:
@@ -179,7 +179,7 @@ def _verdict_rows(result: Mapping[str, Any]) -> DataTable:
 
 def _hottest(result: Mapping[str, Any]) -> DataTable:
     degc: Mapping[str, float] = result.get("max_degc") or {}
-    names = sorted(degc, key=lambda name: -degc[name])[:MOST_JOINTS]
+    names = sorted(degc, key=lambda name: -degc[name])[:MAX_JOINTS]
     return DataTable.of(
         "Maximum temperatures",
         ("joint", "maximum, °C"),

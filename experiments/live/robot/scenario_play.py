@@ -136,7 +136,7 @@ class ScenarioPlay:
         Console(file=sys.stderr, width=width).print(verdict_table(result))
         broken = [one for one in result.verdicts if not one.holds]
         self.messages.append(
-            f"scenario ended: {result.verdicts_in_words}"
+            f"scenario ended: {result.verdict_summary}"
             + "".join(f"; failed: {one.expectation} ({one.seen})" for one in broken)
         )
         if self._folder is not None:

@@ -34,10 +34,10 @@ from nao_testbed.controllers.transmitter.receipt import EndReason
 from nao_testbed.experiments.scenarios.playing.result import RunFailure
 from nao_testbed.experiments.scenarios.vocabulary.judge import Verdict
 
-MOST_KEPT = 1000
+MAX_KEPT = 1000
 """Maximum number of failures kept: one per slot would be tens of thousands in
 minutes."""
-QUIET = frozenset({EndReason.DONE, EndReason.DELETED, EndReason.REPLACED})
+IGNORED_REASONS = frozenset({EndReason.DONE, EndReason.DELETED, EndReason.REPLACED})
 """End reasons of an order that its sender intended."""
 
 
@@ -50,27 +50,27 @@ class RunFailures:
         """First failures, in order."""
         self._tick_s = tick_s
 
-    def hear(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Record an event if it is a failure."""
         match event:
             case SchemaFailed():
                 what = f"{event.path} failed: {event.error}"
             case OrderReceived(refused=why) if why is not None:
                 what = f"command {event.name!r} was refused: {why}"
-            case OrderEnded() if event.reason not in QUIET:
+            case OrderEnded() if event.reason not in IGNORED_REASONS:
                 detail = f" ({event.detail})" if event.detail else ""
                 what = f"command {event.name!r} ended: {event.reason}{detail}"
             case Failed():
                 what = f"{event.owner} did not get the requested resources: {event.why}"
             case _:
                 return
-        if len(self.kept) < MOST_KEPT:
+        if len(self.kept) < MAX_KEPT:
             time_s = round(event.tick * self._tick_s, 6)
             self.kept.append(RunFailure(time_s=time_s, what=what))
 
 
 NOT_READY = "it was never ready: its precondition was false"
-MOST_NAMED = 4
+MAX_NAMED = 4
 """Number of leaves named in a reason, of those held by another owner."""
 
 
@@ -92,7 +92,7 @@ class NeverActed:
         self._states: dict[str, str | None] = {}
         """Active state, by set of states."""
 
-    def hear(self, event: Event) -> None:  # noqa: PLR0912 # one branch a kind
+    def on_event(self, event: Event) -> None:  # noqa: PLR0912 # one branch a kind
         """Record the state of behaviours and the holders of the requested leaves."""
         match event:
             case Woken(path=path):
@@ -111,7 +111,7 @@ class NeverActed:
             case Requested(owner=owner):
                 self._wanted[owner] = event.shares
             case Failed(owner=owner):
-                self._note(owner, f"{self._lack(owner)} ({event.why})")
+                self._note(owner, f"{self._missing_resources(owner)} ({event.why})")
                 self._wanted.pop(owner, None)
             case Granted(owner=owner):
                 self._wanted.pop(owner, None)
@@ -131,7 +131,7 @@ class NeverActed:
         """Return the behaviours that have not acted so far, with the reasons."""
         state = ", ".join(active or "none" for active in self._states.values())
         return {
-            path: self._lack(path)
+            path: self._missing_resources(path)
             if path in self._wanted
             else why.replace(NOT_READY, f"{NOT_READY}; the robot is in state {state}")
             for path, why in self._why.items()
@@ -146,7 +146,7 @@ class NeverActed:
             if self._holders.get(leaf) == owner:
                 del self._holders[leaf]
 
-    def _lack(self, owner: str) -> str:
+    def _missing_resources(self, owner: str) -> str:
         """Return the leaves that an owner did not get, and their holders."""
         taken: dict[str, list[str]] = {}
         for leaf, share in self._wanted.get(owner, {}).items():
@@ -159,12 +159,12 @@ class NeverActed:
 
 
 def _some(leaves: Sequence[str]) -> str:
-    more = len(leaves) - MOST_NAMED
+    more = len(leaves) - MAX_NAMED
     rest = f" and {more} more" if more > 0 else ""
-    return ", ".join(leaves[:MOST_NAMED]) + rest
+    return ", ".join(leaves[:MAX_NAMED]) + rest
 
 
-MOST_SAID = 3
+MAX_SAID = 3
 """Number of violations listed in a verdict."""
 
 
@@ -174,7 +174,7 @@ class Proof:
     def __init__(self) -> None:
         """Create the listener before the first event."""
         self._checker = TraceChecker()
-        self.hear = self._checker.see
+        self.on_event = self._checker.see
         """Checker of the next event."""
 
     def violations(self) -> tuple[Violation, ...]:
@@ -184,8 +184,8 @@ class Proof:
     def verdict(self) -> Verdict:
         """Return the verdict on the whole trace so far."""
         wrong = self.violations()
-        said = "; ".join(map(str, wrong[:MOST_SAID]))
-        more = f" and {len(wrong) - MOST_SAID} more" if len(wrong) > MOST_SAID else ""
+        said = "; ".join(map(str, wrong[:MAX_SAID]))
+        more = f" and {len(wrong) - MAX_SAID} more" if len(wrong) > MAX_SAID else ""
         return Verdict(
             expectation="invariants of the trace",
             holds=not wrong,

@@ -39,7 +39,7 @@ class ScenarioResult:
     seed: int
     controller: str
     verdicts: tuple[Verdict, ...]
-    mishaps: tuple[RunFailure, ...]
+    failures: tuple[RunFailure, ...]
     """Failed behaviours, refused or aborted commands, requests without a grant: they
     break no expectation by themselves."""
     fell: bool
@@ -67,7 +67,7 @@ class ScenarioResult:
     """Reason for each behaviour that never acted."""
 
     @property
-    def failure_in_words(self) -> str:
+    def failure_text(self) -> str:
         """First failure, and whether the run continued; empty without a failure."""
         if self.failure is None:
             return ""
@@ -103,16 +103,16 @@ class ScenarioResult:
         }
 
     @property
-    def verdicts_in_words(self) -> str:
+    def verdict_summary(self) -> str:
         """Number of expectations that hold, and the result of the invariants."""
-        return verdicts_in_words([(one.line, one.holds) for one in self.verdicts])
+        return verdict_summary([(one.line, one.holds) for one in self.verdicts])
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON object of `--json`."""
         return {"experiment": "scenario", **asdict(self), "all_hold": self.all_hold}
 
 
-def verdicts_in_words(verdicts: Sequence[tuple[int | None, bool]]) -> str:
+def verdict_summary(verdicts: Sequence[tuple[int | None, bool]]) -> str:
     """Return the number of expectations that hold, and the result of the invariants.
 
     Args:

@@ -120,14 +120,14 @@ class ScenarioRunner:
         self._failures = RunFailures(plan.tick_s)
         self._idle = NeverActed(one.path for b in plan.behaviours for one in b.walk())
         listeners = [
-            self._keeper.hear,
-            self._facts.hear,
-            self._failures.hear,
-            self._idle.hear,
+            self._keeper.on_event,
+            self._facts.on_event,
+            self._failures.on_event,
+            self._idle.on_event,
         ]
-        listeners += [judge.hear for judge in self._judges if judge.hears]
+        listeners += [judge.on_event for judge in self._judges if judge.handles_events]
         if proof is not None:
-            listeners.append(proof.hear)
+            listeners.append(proof.on_event)
         self._setup = plan.set_up(listeners)
         self._finder = FactFinder(plan, self._setup)
         self._triggers = Triggers(plan.events)
@@ -234,9 +234,9 @@ class ScenarioRunner:
             self._happen(event, tick)
         self._run_slot(tick)
         self._finder.find(facts)
-        self._triggers.look(facts)
+        self._triggers.observe(facts)
         for judge in self._judges:
-            judge.look(facts, setup)
+            judge.observe(facts, setup)
         self._fell = self._fell or facts.has_fallen
         self._record(tick)
 
@@ -294,7 +294,7 @@ class ScenarioRunner:
     def _row(self) -> None:
         """Record the observation and the decision of the stiffness controller."""
         sim, stiffness = self._setup.body.sim, self._setup.stiffness
-        self._keeper.feel(
+        self._keeper.add_state(
             sim.q,
             sim.v,
             *sim.engine.base_pose(),
@@ -335,7 +335,7 @@ class ScenarioRunner:
             seed=plan.seed,
             controller=plan.controller,
             verdicts=tuple(verdicts),
-            mishaps=tuple(self._failures.kept),
+            failures=tuple(self._failures.kept),
             fell=self._fell,
             failure=self._failure,
             sim_s=setup.body.time_s,

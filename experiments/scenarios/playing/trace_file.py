@@ -71,7 +71,7 @@ class TraceKeeper:
         self._write = write
         self._whole = whole
 
-    def hear(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Record the next event."""
         kind = type(event)
         if kind in MARKS:
@@ -93,7 +93,7 @@ class TraceKeeper:
             del record["event"], record["tick"]
             self._write(kind.__name__, event.tick, record)
 
-    def feel(self, *arrays: NDArray[np.float64]) -> None:
+    def add_state(self, *arrays: NDArray[np.float64]) -> None:
         """Add the state of the robot after a slot to the hashes, bit by bit."""
         state = b"".join([array.tobytes() for array in arrays])
         self._digest.update(state)

@@ -17,7 +17,7 @@ from nao_testbed.experiments.scenarios.vocabulary.conditions import (
     ConditionWatch,
 )
 from nao_testbed.experiments.scenarios.vocabulary.events import ScenarioEvent
-from nao_testbed.experiments.scenarios.vocabulary.facts import Facts, Wanted
+from nao_testbed.experiments.scenarios.vocabulary.facts import Facts, RequiredFacts
 from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
 from nao_testbed.models import UnknownName
 
@@ -27,9 +27,9 @@ class FactFinder:
 
     def __init__(self, plan: Scenario, setup: Setup) -> None:
         """Collect the quantities that conditions need."""
-        wanted = Wanted()
+        wanted = RequiredFacts()
         for condition in conditions_of(plan):
-            condition.asks_for(wanted)
+            condition.add_required_facts(wanted)
         self._setup = setup
         self._leaves = frozenset(wanted.leaves)
         self._outputs = [(name, *name.rpartition(".")[::2]) for name in wanted.outputs]
@@ -112,9 +112,9 @@ class Triggers:
             places.append(heapq.heappop(timed)[1])
         return [self._events[place] for place in sorted(places)]
 
-    def look(self, facts: Facts) -> None:
+    def observe(self, facts: Facts) -> None:
         """Evaluate the conditions in a finished slot."""
-        came_true = [item for item in self._watches if item[2].look(facts)]
+        came_true = [item for item in self._watches if item[2].observe(facts)]
         for item in came_true:
             place, delay, _ = item
             heapq.heappush(self._timed, (facts.tick + 1 + delay, place))

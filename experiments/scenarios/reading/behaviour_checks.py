@@ -80,7 +80,7 @@ def _note_circles(
     return in_circle
 
 
-MOST_PARTS = 10
+MAX_PARTS = 10
 """Number of parts whose point sums are tested; larger groups are accepted."""
 
 
@@ -118,7 +118,7 @@ def joined_commands(form: ScenarioFile) -> frozenset[str]:
         name
         for (_, preset), group in parts.items()
         for i, (name, points) in enumerate(group)
-        if len(group) > MOST_PARTS
+        if len(group) > MAX_PARTS
         or preset - points in _sums(n for _, n in group[:i] + group[i + 1 :])
     )
 
@@ -278,7 +278,7 @@ def check_grants(
         lookup: with their requests.
         changes_body: True if an event changes the robot's body.
     """
-    expected = {w for one in expectations for w in one.waiters_in_vain()}
+    expected = {w for one in expectations for w in one.denied_waiters()}
     absent = frozenset() if changes_body else lookup.leaves(lookup.robot.absent)
     priorities: dict[str, int] = {}
     for place, behaviour in _walk_with_places(behaviours):

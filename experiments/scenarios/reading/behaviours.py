@@ -93,7 +93,7 @@ class BehaviourForm(Part):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskedResources:
+class RequestedResources:
     """Requested resources by name."""
 
     needs: tuple[str, ...] = ()
@@ -114,13 +114,13 @@ class AskedResources:
         return (*self.needs, *self.optional, *self.rates)
 
 
-def read_asked(
+def read_requested(
     form: BehaviourForm,
     place: Place,
     schema: SchemaClass | None,
     parameters: Any,
     lookup: Lookup,
-) -> AskedResources:
+) -> RequestedResources:
     """Return the resources that a behaviour requests: needed, optional and by rate.
 
     Args:
@@ -153,7 +153,7 @@ def read_asked(
             optional=optional or (),
             rates=rates,
         )
-    return AskedResources(
+    return RequestedResources(
         needs=needs or (),
         optional=optional or (),
         rates=rates,
@@ -296,7 +296,7 @@ class _Reader:
             order: its rank among its siblings.
         """
         path = f"{above}/{form.name}" if above else form.name
-        self._tell(form, place, path, is_top=not above)
+        self._add_role(form, place, path, is_top=not above)
         if above:
             self._check_child(form, place)
         elif form.start is not None and form.start_s is not None:
@@ -326,18 +326,20 @@ class _Reader:
             line=self._lookup.line_of(place),
         )
 
-    def _tell(
+    def _add_role(
         self, form: BehaviourForm, place: Place, path: str, *, is_top: bool
     ) -> None:
         """Register the behaviour in the lookup."""
         schema, parameters = read_schema(form, place, self._notes)
-        asked = read_asked(form, place, schema, parameters, self._lookup)
-        names = asked.names if asked.is_certain else (self._lookup.tree.root.name,)
+        requested = read_requested(form, place, schema, parameters, self._lookup)
+        names = (
+            requested.names if requested.is_certain else (self._lookup.tree.root.name,)
+        )
         self._lookup.roles[path] = Role(
             path=path,
             is_owner=bool(names),
             leaves=self._lookup.leaves(names),
-            needed=self._lookup.leaves(asked.needed),
+            needed=self._lookup.leaves(requested.needed),
             first_tick=self._first_tick,
             is_top=is_top,
             schema=schema,

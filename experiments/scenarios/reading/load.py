@@ -161,11 +161,11 @@ def load_scenario(path: Path) -> Scenario:
     if robot is None:
         raise FileErrors(file.errors(notes.problems))
     scenario = _Loader(file, file.value, robot, notes).read()
-    file.refuse(_each_once(file, notes.problems))
+    file.refuse(_without_repeats(file, notes.problems))
     return scenario
 
 
-def _each_once(
+def _without_repeats(
     file: ReadFile[ScenarioFile], problems: list[Problem]
 ) -> Iterator[Problem]:
     """Remove duplicate reports of one line."""

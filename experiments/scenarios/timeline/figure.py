@@ -91,7 +91,7 @@ class Mark:
         return BROKEN if self.is_failure else SOFT_INK
 
 
-MOST_LEVELS = 4
+MAX_LEVELS = 4
 """Maximum lines of labels; a mark without room for a label is only a line."""
 LONGEST = 56
 """Maximum letters of a label."""
@@ -116,7 +116,7 @@ def level_marks(marks: Sequence[Mark], duration_s: float, width: float) -> list[
         duration_s: of the panel, in s.
         width: of the panel, in inches.
     """
-    ends = [0.0] * MOST_LEVELS
+    ends = [0.0] * MAX_LEVELS
     levels = [-1] * len(marks)
     spans = [label_span(mark, duration_s, width) for mark in marks]
     for i in sorted(range(len(marks)), key=lambda i: spans[i]):
@@ -166,7 +166,7 @@ def _draw_rows(rows: DrawnRows, scenario: Scenario, events: Sequence[Event]) -> 
     tree = ResourceTree(scenario.robot.resources)
     tick_s, end = scenario.tick_s, round(rows.end_s / scenario.tick_s)
     held = holding_spans(events, tick_s, end)
-    shown, left_out = resource_rows(_asked_for(held, tree), tree)
+    shown, left_out = resource_rows(_requested_rows(held, tree), tree)
     shown += [row_of(name, s) for name, s in state_spans(events, tick_s, end).items()]
     acting = _competing(acting_spans(events, tick_s, end), held)
     for heading, some in (("resources", shown), ("behaviours", acting)):
@@ -179,7 +179,7 @@ def _draw_rows(rows: DrawnRows, scenario: Scenario, events: Sequence[Event]) -> 
     draw_outputs(rows, events, tick_s, scenario.library)
 
 
-def _asked_for(
+def _requested_rows(
     held: Mapping[str, Sequence[Span]], tree: ResourceTree
 ) -> dict[str, Sequence[Span]]:
     """Remove torque limits that only the stiffness controller requested."""
@@ -226,7 +226,7 @@ def _colours(events: Iterable[Event], scenario: Scenario) -> dict[str, str]:
     return states | owner_colours(names, virtual)
 
 
-MOST_CURVES = 5
+MAX_CURVES = 5
 LABEL_HEIGHT = 0.095
 """Height of a label at the end of a curve, over the panel's height."""
 
@@ -240,7 +240,7 @@ def _draw_temperatures(
     of_motor: dict[str, str] = {}
     for joint in peaks.index:
         of_motor.setdefault(motor.get(joint, joint), joint)
-    joints = list(of_motor.values())[:MOST_CURVES]
+    joints = list(of_motor.values())[:MAX_CURVES]
     step = max(1, len(frame) // MAX_POINTS)
     keep = np.unique([*range(0, len(frame), step), len(frame) - 1])
     curves = frame[joints].iloc[keep]
@@ -253,7 +253,7 @@ def _draw_temperatures(
         axes.axhline(limit, color=INK, lw=0.8, ls=(0, (4, 3)))
     ends = curves.iloc[-1].to_numpy(float)
     heights = spread_labels(list(ends), LABEL_HEIGHT * (high - low + 2.0 * pad))
-    colours = COLOURS[:MOST_CURVES]
+    colours = COLOURS[:MAX_CURVES]
     for joint, colour, end, height in zip(joints, colours, ends, heights, strict=False):
         axes.plot(curves.index, curves[joint], color=colour, lw=1.6)
         label, at = f"{joint} {end:.1f} °C", (end_s * 1.012, float(height))
@@ -394,7 +394,7 @@ def timeline_figure(
     return figure
 
 
-MOST_FAILURES = 6
+MAX_FAILURES = 6
 """Maximum number of marked failures; the table and the JSON have all."""
 
 
@@ -405,12 +405,12 @@ def draw_timeline(scenario: Scenario, run: "ScenarioRun", folder: Path) -> list[
         BadInput: a file cannot be written.
     """
     marks = [
-        Mark(time_s=tick * scenario.tick_s, text=event.in_words())
+        Mark(time_s=tick * scenario.tick_s, text=event.label())
         for tick, event in run.happened
     ]
     marks += [
         Mark(time_s=one.time_s, text=f"✗ {one.what}", is_failure=True)
-        for one in run.result.mishaps[:MOST_FAILURES]
+        for one in run.result.failures[:MAX_FAILURES]
     ]
     fell = ", the robot fell" if run.result.fell else ""
     figure = timeline_figure(
@@ -419,7 +419,7 @@ def draw_timeline(scenario: Scenario, run: "ScenarioRun", folder: Path) -> list[
         run_temperatures(run),
         marks,
         end_s=run.result.sim_s,
-        said=run.result.verdicts_in_words + fell,
+        said=run.result.verdict_summary + fell,
         all_hold=run.result.all_hold,
     )
     settings = {

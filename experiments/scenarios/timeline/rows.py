@@ -81,7 +81,7 @@ def _between(start: Colour, end: Colour, part: float) -> Colour:
     return red, green, blue
 
 
-MOST_ROWS = 14
+MAX_ROWS = 14
 """Maximum rows of resources, for legibility."""
 
 LONGEST_LABEL = 20
@@ -103,7 +103,7 @@ def resource_rows(
     spans: Mapping[str, Sequence[Span]],
     tree: ResourceTree,
     hidden: frozenset[str] = frozenset(),
-    most: int = MOST_ROWS,
+    most: int = MAX_ROWS,
 ) -> tuple[list[TimelineRow], int]:
     """Return the rows of resources in tree order, and the number of omitted rows.
 

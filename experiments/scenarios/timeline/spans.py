@@ -109,7 +109,7 @@ def holding_spans(
         end_tick: end of spans that are still open.
     """
     spans = _Open(tick_s, {}, {})
-    asked: dict[int, Names] = {}
+    requested: dict[int, Names] = {}
     around: dict[tuple[TokenId, str], TokenId] = {}
 
     def end(token: TokenId, leaves: Names, tick: int) -> None:
@@ -121,18 +121,18 @@ def holding_spans(
     for event in events:
         match event:
             case Requested(request=number, owner=owner):
-                asked[number] = leaves = tuple(event.shares)
+                requested[number] = leaves = tuple(event.shares)
                 key = ("request", number)
                 spans.begin(key, leaves, owner, event.tick, SpanKind.WAITS)
             case Granted(request=number, owner=owner, token=token, shares=shares):
-                spans.end(("request", number), asked.pop(number, ()), event.tick)
+                spans.end(("request", number), requested.pop(number, ()), event.tick)
                 spans.begin(token, shares, owner, event.tick, SpanKind.HOLDS)
                 for leaf, outer in event.inside.items():
                     if shares[leaf] == FULL:  # the owner keeps the rest of a rate
                         around[token, leaf] = outer
                         spans.change(outer, leaf, event.tick, SpanKind.LENT)
             case Failed(request=number):
-                spans.end(("request", number), asked.pop(number, ()), event.tick)
+                spans.end(("request", number), requested.pop(number, ()), event.tick)
             case Released(token=token, leaves=leaves):
                 end(token, leaves, event.tick)
             case Expired(token=token, leaves=leaves):

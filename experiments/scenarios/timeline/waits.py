@@ -91,13 +91,13 @@ def find_waits(
         tick_s: length of a tick in s.
         end_tick: end of waits that are still open.
     """
-    asked: dict[int, tuple[Requested, Names]] = {}
+    requested: dict[int, tuple[Requested, Names]] = {}
     holders: dict[str, str] = {}
     body: dict[str, str] = {}
     waits: list[Wait] = []
 
     def answer(number: int, tick: int, outcome: str) -> None:
-        request, behind = asked.pop(number)
+        request, behind = requested.pop(number)
         waits.append(
             Wait(
                 request=number,
@@ -119,27 +119,27 @@ def find_waits(
                     for leaf in shares
                     if leaf in who
                 }
-                asked[number] = (event, tuple(sorted(had - {owner})))
+                requested[number] = (event, tuple(sorted(had - {owner})))
             case Granted(request=number, owner=owner, shares=shares):
                 holders.update(dict.fromkeys(shares, owner))
-                if number in asked:
+                if number in requested:
                     answer(number, event.tick, "granted")
-            case Failed(request=number, kind=kind) if number in asked:
+            case Failed(request=number, kind=kind) if number in requested:
                 answer(number, event.tick, str(kind))
             case (
                 Released(owner=owner, leaves=leaves)
                 | Expired(owner=owner, leaves=leaves)
             ):
-                _let_go(holders, owner, leaves)
+                _release_leaves(holders, owner, leaves)
             case Revoked(owner=owner, lost=lost, freed=freed):
-                _let_go(holders, owner, (*lost, *freed))
+                _release_leaves(holders, owner, (*lost, *freed))
             case Frozen(leaves=leaves, by=by, is_total=True):
                 body.update(dict.fromkeys(leaves, by))
             case Thawed(leaves=leaves, by=by):
-                _let_go(body, by, leaves)
+                _release_leaves(body, by, leaves)
             case _:
                 pass
-    for number in tuple(asked):
+    for number in tuple(requested):
         answer(number, end_tick, STILL_WAITS)
     return tuple(sorted(waits, key=lambda wait: wait.request))
 
@@ -179,7 +179,7 @@ def _covered(spans: Iterable[Span]) -> float:
     return total
 
 
-def _let_go(holders: dict[str, str], owner: str, leaves: Iterable[str]) -> None:
+def _release_leaves(holders: dict[str, str], owner: str, leaves: Iterable[str]) -> None:
     for leaf in leaves:
         if holders.get(leaf) == owner:
             del holders[leaf]

@@ -36,7 +36,7 @@ from nao_testbed.experiments.common.form_parts import (
     plain,
     tagged_union,
 )
-from nao_testbed.experiments.scenarios.vocabulary.facts import Facts, Wanted
+from nao_testbed.experiments.scenarios.vocabulary.facts import Facts, RequiredFacts
 from nao_testbed.experiments.scenarios.vocabulary.lookup import (
     GroupName,
     JointName,
@@ -68,7 +68,7 @@ class Entry(Part):
         """Return the line in the file."""
         return self._line
 
-    def said(self, tree: Any, line: int) -> Self:
+    def with_text(self, tree: Any, line: int) -> Self:
         """Return a copy with its source text and line."""
         entry = self.model_copy()
         entry._text, entry._line = one_line(tree), line
@@ -87,7 +87,7 @@ class Condition(Part):
     lasts: ClassVar[bool] = False
     """True for a lasting condition; False for one that comes true at each
     occurrence."""
-    is_in_vain: ClassVar[bool] = False
+    is_denial: ClassVar[bool] = False
     """True if the condition shows a request of its owner that ends without a grant."""
 
     @classmethod
@@ -103,14 +103,14 @@ class Condition(Part):
         """Report a condition that cannot come true in slots `first` to `last`."""
         del first
         if self.path is not None:
-            lookup.note_asleep(place, self.path, last)
+            lookup.note_inactive(place, self.path, last)
 
     @property
     def path(self) -> str | None:
         """Behaviour that must be awake for the condition to come true."""
         return None
 
-    def asks_for(self, wanted: Wanted) -> None:
+    def add_required_facts(self, wanted: RequiredFacts) -> None:
         """Register the quantities to read in each slot."""
 
     def is_true(self, facts: Facts) -> bool:
@@ -203,7 +203,7 @@ class GrantedForm(RequestEnded):
 class DeniedForm(RequestEnded):
     """A request of an owner is denied."""
 
-    is_in_vain = True
+    is_denial = True
     denied: BehaviourPath
     """An owner: a behaviour with needs."""
 
@@ -211,7 +211,7 @@ class DeniedForm(RequestEnded):
 class TimedOutForm(RequestEnded):
     """A request of an owner was not granted within its time."""
 
-    is_in_vain = True
+    is_denial = True
     timed_out: BehaviourPath
     """An owner: a behaviour with needs."""
 
@@ -241,7 +241,7 @@ class HoldsForm(Condition):
         """Expand resources to leaves."""
         return self._with_key(read_holders(self.holds, (*place, "holds"), lookup))
 
-    def asks_for(self, wanted: Wanted) -> None:
+    def add_required_facts(self, wanted: RequiredFacts) -> None:
         """Register the leaves whose holders are read."""
         wanted.leaves.update(self.holds)
 
@@ -276,7 +276,7 @@ class AllBeyond(Condition):
     quantity: ClassVar[str]
     """Field of `Facts` that maps names to values."""
     wants: ClassVar[str]
-    """Field of `Wanted` that registers the names."""
+    """Field of `RequiredFacts` that registers the names."""
 
     @property
     def limits(self) -> dict[str, float]:
@@ -284,7 +284,7 @@ class AllBeyond(Condition):
         limits: dict[str, float] = getattr(self, self.key)
         return limits
 
-    def asks_for(self, wanted: Wanted) -> None:
+    def add_required_facts(self, wanted: RequiredFacts) -> None:
         """Register the quantities."""
         getattr(wanted, self.wants).update(self.limits)
 
@@ -564,7 +564,7 @@ class OfOutput(Condition):
         """Return the reason why an output of this type can never satisfy the claim."""
         raise NotImplementedError
 
-    def asks_for(self, wanted: Wanted) -> None:
+    def add_required_facts(self, wanted: RequiredFacts) -> None:
         """Register the output."""
         wanted.outputs.add(self.name)
 
@@ -576,7 +576,7 @@ class OutputForm(OfOutput):
     """`behaviour.output`, such as fall watch.is_falling, to the value."""
 
     def _problem(self, variable: str, kind: Any, value: Any) -> str | None:
-        if _may_be(kind, value):
+        if _can_be(kind, value):
             return None
         return (
             f"output {variable!r} is never {value!r}: it is of type {_type_name(kind)}."
@@ -598,7 +598,7 @@ class OutputBeyond(OfOutput):
 
     def _problem(self, variable: str, kind: Any, value: Any) -> str | None:
         del value
-        if _may_be(kind, 0.5) or _may_be(kind, 0):
+        if _can_be(kind, 0.5) or _can_be(kind, 0):
             return None
         return (
             f"output {variable!r} is not a number but of type {_type_name(kind)}; use "
@@ -656,14 +656,14 @@ def read_holders(
         here = (*place, resource)
         if not lookup.resource(here, resource):
             continue
-        path, asks_for = name, None
+        path, requested = name, None
         if name is not None and name not in lookup.virtual:
             role = lookup.owner(here, name)
             if role is None:
                 continue
-            path, asks_for = role.path, role.leaves
+            path, requested = role.path, role.leaves
         leaves = lookup.tree.leaves(resource)
-        others = [x for x in leaves if asks_for is not None and x not in asks_for]
+        others = [x for x in leaves if requested is not None and x not in requested]
         if others:
             lookup.notes.add(
                 here,
@@ -690,7 +690,7 @@ def _type_name(kind: Any) -> str:
     return str(getattr(kind, "__name__", kind))
 
 
-def _may_be(kind: Any, value: Any) -> bool:
+def _can_be(kind: Any, value: Any) -> bool:
     """Return True if an output of this type can have this value."""
     kinds = get_args(kind) or (kind,)
     if value is None or isinstance(value, kinds):
@@ -718,7 +718,7 @@ class ConditionWatch:
         self.last_ticks: list[int] = []
         """Last slot in which it was still true, for each entry of the list above."""
 
-    def look(self, facts: Facts) -> bool:
+    def observe(self, facts: Facts) -> bool:
         """Record this slot; return True if the condition came true in it."""
         is_true = self._test(facts)
         came_true = is_true and not self._was_true

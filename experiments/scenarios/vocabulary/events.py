@@ -118,7 +118,7 @@ class ScenarioEvent(Entry):
         """
         raise NotImplementedError
 
-    def in_words(self) -> str:
+    def label(self) -> str:
         """Return a short label for the figure: key and value."""
         said = next(iter(self.model_fields_set - ScenarioEvent.model_fields.keys()))
         value = getattr(self, said)
@@ -192,7 +192,7 @@ class SayEvent(ScenarioEvent):
         """
         setup.say(self.say)
 
-    def in_words(self) -> str:
+    def label(self) -> str:
         """Return the text."""
         return f"say “{self.say}”"
 
@@ -218,7 +218,7 @@ class PushEvent(ScenarioEvent):
         over = setup.tick + round(self.push.for_s / setup.tick_s)
         setup.disturbance.push(self.push.link, self.push.newton, over)
 
-    def in_words(self) -> str:
+    def label(self) -> str:
         """Return link and force."""
         forces = ", ".join(f"{force:g}" for force in self.push.newton)
         return f"push {self.push.link} ({forces}) N"
@@ -243,7 +243,7 @@ class HeatEvent(ScenarioEvent):
         sim = setup.body.sim
         sim.set_temperature(setup.motor_name(self.heat.joint), self.heat.degc)
 
-    def in_words(self) -> str:
+    def label(self) -> str:
         """Return joint and temperature."""
         return f"{self.heat.joint} set to {self.heat.degc:g} °C"
 
@@ -315,7 +315,7 @@ class GroundForm(Part):
     """Slope in degrees; the ground rises towards +x."""
 
     @model_validator(mode="after")
-    def _says_something(self) -> Self:
+    def _is_not_empty(self) -> Self:
         if self.friction is None and self.slope_deg is None:
             raise ValueError("give friction, slope_deg or both")
         return self
@@ -330,7 +330,7 @@ class GroundEvent(ScenarioEvent):
         """Set the given properties; the others keep their values."""
         setup.disturbance.set_ground(self.ground.friction, self.ground.slope_deg)
 
-    def in_words(self) -> str:
+    def label(self) -> str:
         """Return the properties that are set."""
         friction, slope = self.ground.friction, self.ground.slope_deg
         words = [] if friction is None else [f"friction {friction:g}"]
@@ -392,7 +392,7 @@ class ModulateEvent(ScenarioEvent):
         """Change the parameters; a sleeping behaviour is left unchanged."""
         setup.modulate(self.modulate.behaviour, self.modulate.with_)
 
-    def in_words(self) -> str:
+    def label(self) -> str:
         """Return behaviour and values."""
         return f"modulate {self.modulate.behaviour}: {one_line(self.modulate.with_)}"
 
@@ -417,7 +417,7 @@ def read_event(
         lookup: known names.
         tree: the event as it was read.
     """
-    event = form.said(tree, lookup.line_of(place))
+    event = form.with_text(tree, lookup.line_of(place))
     triggered = event.triggered(place, lookup)
     resolved = (triggered or event).resolved(place, lookup)
     return None if triggered is None else resolved

@@ -143,9 +143,9 @@ class ConditionExpectation(Expectation):
         after = self.after
         return (self.condition,) if after is None else (self.condition, after)
 
-    def waiters_in_vain(self) -> Iterator[str]:
+    def denied_waiters(self) -> Iterator[str]:
         """Yield owners of requests that end without a grant."""
-        if self.condition.is_in_vain:
+        if self.condition.is_denial:
             yield str(self.condition.path)
 
 
@@ -257,9 +257,9 @@ class OrderExpectation(Expectation):
         """Return all conditions."""
         return self.order
 
-    def waiters_in_vain(self) -> Iterator[str]:
+    def denied_waiters(self) -> Iterator[str]:
         """Yield owners of requests that end without a grant."""
-        yield from (str(one.path) for one in self.order if one.is_in_vain)
+        yield from (str(one.path) for one in self.order if one.is_denial)
 
 
 class OrderJudge(Judge[OrderExpectation], of=OrderExpectation):
@@ -302,7 +302,7 @@ class TemperatureExpectation(Expectation):
     """End of the interval in s."""
 
     @model_validator(mode="after")
-    def _says_something(self) -> Self:
+    def _is_not_empty(self) -> Self:
         if self.degc_below is None and self.degc_above is None:
             raise ValueError("give degc_below, degc_above or both")
         return self
@@ -357,7 +357,7 @@ class TemperatureJudge(Judge[TemperatureExpectation], of=TemperatureExpectation)
         self._highest = (-inf, "", 0)
         self._lowest = (inf, "", 0)
 
-    def look(self, facts: Facts, setup: Setup) -> None:
+    def observe(self, facts: Facts, setup: Setup) -> None:
         """Compare the temperatures in a slot of the window."""
         if not self.window.first <= facts.tick <= self.window.last:
             return
@@ -404,7 +404,7 @@ class GroupExpectation(Expectation):
     """Exact number of slots between the first items of its streams."""
 
     @model_validator(mode="after")
-    def _counts_from_something(self) -> Self:
+    def _has_start(self) -> Self:
         if self.empty_slots is not None and self.starts_after is None:
             raise ValueError("empty_slots needs starts_after")
         return self
@@ -459,7 +459,7 @@ class GroupJudge(Judge[GroupExpectation], of=GroupExpectation):
         self._last_before: dict[int | None, int] = {}
         """Slot in which the last stream of a preset ended, since the last start."""
 
-    def hear(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Record events of the group."""
         group, after = self.want.group, self.want.starts_after
         match event:
@@ -534,7 +534,7 @@ class CountsExpectation(Expectation):
     """Notifications that another owner wants a held resource."""
 
     @model_validator(mode="after")
-    def _counts_something(self) -> Self:
+    def _has_count(self) -> Self:
         if len(self.model_fields_set) < 2:
             raise ValueError("give executed, refused, granted or demanded")
         return self
@@ -582,7 +582,7 @@ class CountsJudge(Judge[CountsExpectation], of=CountsExpectation):
         self._tokens: set[TokenId] = set()
         self._counted: Counter[str] = Counter()
 
-    def hear(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Count an event."""
         owner = self._owner
         match event:
@@ -624,7 +624,7 @@ class AtTimeExpectation(Expectation):
     """With `posture`: tolerance in degrees."""
 
     @model_validator(mode="after")
-    def _says_something(self) -> Self:
+    def _is_not_empty(self) -> Self:
         if not self.model_fields_set - {"at_s", "within_deg"}:
             raise ValueError(
                 "give holds, waiters, state, running, not_running or posture"
@@ -673,12 +673,12 @@ class AtTimeExpectation(Expectation):
         """Report behaviours that must be awake in the slot but cannot be."""
         acting = {
             "holds": [owner for owner in self.holds.values() if owner is not None],
-            "waiters": list(self.waiters_in_vain()),
+            "waiters": list(self.denied_waiters()),
             "running": self.running,
         }
         for key, paths in acting.items():
             for path in dict.fromkeys(paths):
-                lookup.note_asleep((*place, key), path, window.first)
+                lookup.note_inactive((*place, key), path, window.first)
 
     def claims(self, tree: ResourceTree) -> Iterator[Claim]:
         """Yield holders of exclusive resources, the state, and running behaviours."""
@@ -694,7 +694,7 @@ class AtTimeExpectation(Expectation):
         for path in self.not_running:
             yield Claim("not_running", ("running", path), False, "not running")
 
-    def waiters_in_vain(self) -> Iterator[str]:
+    def denied_waiters(self) -> Iterator[str]:
         """Yield all waiters."""
         yield from (owner for paths in self.waiters.values() for owner in paths)
 
@@ -717,7 +717,7 @@ class AtTimeJudge(Judge[AtTimeExpectation], of=AtTimeExpectation):
     wrong: list[str] | None = None
     """Differences found in the slot; None before it."""
 
-    def look(self, facts: Facts, setup: Setup) -> None:
+    def observe(self, facts: Facts, setup: Setup) -> None:
         """Compare every claim in the slot."""
         if facts.tick == self.window.first:
             rows = {row.name: row for row in take_snapshot(setup.ledger).resources}

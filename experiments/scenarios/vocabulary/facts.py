@@ -32,7 +32,7 @@ from nao_testbed.controllers.transmitter.events import (
 )
 from nao_testbed.models.library import Unit
 
-HEARD = frozenset(
+HANDLED_EVENTS = frozenset(
     {
         Expired,
         Failed,
@@ -56,7 +56,7 @@ HEARD = frozenset(
 
 
 @dataclass(kw_only=True, slots=True)
-class Wanted:
+class RequiredFacts:
     """Quantities that conditions need; only these are read in each slot."""
 
     leaves: set[str] = field(default_factory=set)
@@ -132,9 +132,9 @@ class Facts:
         self.events.add(name)
         self.is_quiet = False
 
-    def hear(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Record an event of this slot; a listener of the ledger."""
-        if type(event) in HEARD:
+        if type(event) in HANDLED_EVENTS:
             self._note(event)
 
     def _note(self, event: Event) -> None:  # noqa: PLR0912 # one branch a kind

@@ -61,7 +61,7 @@ class Verdict:
 class Expectation(Entry):
     """Base class of expectations; the key is the first field."""
 
-    judged_by: "ClassVar[type[Judge[Any]]]"
+    judge_type: "ClassVar[type[Judge[Any]]]"
     """Subclass of `Judge` for this kind."""
     _slots: Window = Window(0, 0)
 
@@ -91,13 +91,13 @@ class Expectation(Entry):
         del tree
         return ()
 
-    def waiters_in_vain(self) -> Iterator[str]:
+    def denied_waiters(self) -> Iterator[str]:
         """Yield owners that are expected to wait or to get no grant."""
         yield from ()
 
     def judge(self, tick_s: float) -> "Judge[Any]":
         """Return a judge for one run."""
-        return self.judged_by(self, self.slots, tick_s)
+        return self.judge_type(self, self.slots, tick_s)
 
 
 ExpectationT = TypeVar("ExpectationT", bound=Expectation)
@@ -112,7 +112,7 @@ class Judge(Generic[ExpectationT]):
 
     def __init_subclass__(cls, of: type[Expectation]) -> None:
         """Register this class as the judge of an expectation."""
-        of.judged_by = cls
+        of.judge_type = cls
 
     def __init__(self, want: ExpectationT, window: Window, tick_s: float) -> None:
         """Create the judge before the first slot."""
@@ -123,18 +123,18 @@ class Judge(Generic[ExpectationT]):
         self._tick_s = tick_s
 
     @property
-    def hears(self) -> bool:
+    def handles_events(self) -> bool:
         """True if the judge reads the trace."""
-        return type(self).hear is not Judge.hear
+        return type(self).on_event is not Judge.on_event
 
-    def hear(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Record an event of the trace when it occurs."""
 
-    def look(self, facts: Facts, setup: Setup) -> None:
+    def observe(self, facts: Facts, setup: Setup) -> None:
         """Read a finished slot, before its physics step."""
         del setup
         for watch in self.watches:
-            watch.look(facts)
+            watch.observe(facts)
 
     def verdict(self) -> tuple[bool, str]:
         """Return the result and the observed outcome so far."""
@@ -171,7 +171,7 @@ def read_expectation(
         lookup: known names.
         tree: the expectation as it was read.
     """
-    expectation = form.said(tree, lookup.line_of(place))
+    expectation = form.with_text(tree, lookup.line_of(place))
     expectation._slots = form.window(place, lookup)
     return expectation.resolved(place, lookup)
 

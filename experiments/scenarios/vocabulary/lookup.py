@@ -140,14 +140,14 @@ class Lookup:
         path = self.paths.get(name)
         if path is not None:
             return self.roles[path]
-        role = self._woken_by_itself(name)
+        role = self._self_starting(name)
         if role is None and name.partition("/")[0] not in self.doubtful:
             known = list(dict.fromkeys((*self.paths, *self.roles)))
             unknown = UnknownName("Behaviour", name, known, "this scenario")
             self.notes.add(place, str(unknown))
         return role
 
-    def _woken_by_itself(self, name: str) -> Role | None:
+    def _self_starting(self, name: str) -> Role | None:
         """Return the role of a behaviour activated by one without children."""
         above, _, below = name.rpartition("/")
         rest = [below]
@@ -241,7 +241,7 @@ class Lookup:
             ]
             self.notes.is_known(place, "Group", name, known, where)
 
-    def note_asleep(self, place: Place, path: str, tick: int) -> None:
+    def note_inactive(self, place: Place, path: str, tick: int) -> None:
         """Report a behaviour that is certainly asleep in a slot."""
         top = path.partition("/")[0]
         role = self.roles.get(top)

@@ -13,7 +13,7 @@ from nao_testbed.controllers.arbitration.manager.front import Front
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.requests import Owner, Request
 from nao_testbed.controllers.arbitration.tokens import Token
-from nao_testbed.experiments.scenarios.reading.behaviours import AskedResources
+from nao_testbed.experiments.scenarios.reading.behaviours import RequestedResources
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +22,7 @@ class StationBehaviour:
 
     owner: Owner
     """Its name and defaults; the parent is set at the start."""
-    asked: AskedResources = field(default_factory=AskedResources)
+    asked: RequestedResources = field(default_factory=RequestedResources)
     parts: tuple["StationBehaviour", ...] = ()
     """Parts, which may use the resources of the whole."""
     runs_regardless: bool = False
@@ -43,7 +43,7 @@ class StationBehaviour:
             yield from part.walk()
 
     def request(
-        self, asked: AskedResources, timeout_s: float | None = None
+        self, asked: RequestedResources, timeout_s: float | None = None
     ) -> Request | None:
         """Return the request for some needs, and for the essential needs of its parts.
 
@@ -171,12 +171,12 @@ def _take_own(one: StationBehaviour, idle: Started, front: Front) -> Started:
     if not outcome.is_granted and asked.needed:
         if not one.runs_regardless:
             return idle
-        wished = AskedResources(optional=(*asked.needs, *asked.optional))
+        wished = RequestedResources(optional=(*asked.needs, *asked.optional))
         request = one.request(wished, timeout_s=0.0)
         if request is not None:
             outcome, lacking = front.take(request), tuple(asked.rates)
     if not outcome.is_granted:
-        is_for_parts = one.request(AskedResources()) is not None
+        is_for_parts = one.request(RequestedResources()) is not None
         return idle if is_for_parts else replace(idle, runs=True)
     with front.step() as (ledger, _):
         tree = ledger.tree

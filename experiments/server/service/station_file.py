@@ -44,9 +44,9 @@ from nao_testbed.controllers.schemas.activation import Activation
 from nao_testbed.experiments.common.form_parts import Notes, Part, Priority, plain
 from nao_testbed.experiments.scenarios.reading.behaviours import (
     AnyPolicy,
-    AskedResources,
     Percent,
-    read_asked,
+    RequestedResources,
+    read_requested,
     read_schema,
 )
 from nao_testbed.experiments.scenarios.reading.behaviours import (
@@ -367,7 +367,7 @@ class _StationReader:
             is_library_right=is_right,
         )
 
-    def _asked(self, form: StationBehaviourForm, place: Place) -> AskedResources:
+    def _asked(self, form: StationBehaviourForm, place: Place) -> RequestedResources:
         """Return a behaviour's requests: its own, or its schema's by default."""
         if form.schema_ is not None:
             return self._asked_by_schema(form, form.schema_, place)
@@ -382,13 +382,13 @@ class _StationReader:
                 self._notes.attempt((*place, key, i), self._tree.node, name)
         for name in form.rates or ():
             self._notes.attempt((*place, "rates", name), self._tree.node, name)
-        return AskedResources(
+        return RequestedResources(
             needs=tuple(needs), optional=tuple(optional), rates=dict(form.rates or {})
         )
 
     def _asked_by_schema(
         self, form: StationBehaviourForm, schema: str, place: Place
-    ) -> AskedResources:
+    ) -> RequestedResources:
         if form.children:
             self._notes.add(
                 (*place, "children"),
@@ -398,7 +398,7 @@ class _StationReader:
             )
         if self._scene is None:
             self._notes.add((*place, "schema"), NO_ROBOT)
-            return AskedResources()
+            return RequestedResources()
         same = ScenarioBehaviour.model_construct(
             name=form.name,
             schema_=schema,
@@ -409,10 +409,10 @@ class _StationReader:
         )
         self._notes.attempt((*place, "name"), Activation, schema=schema, name=form.name)
         found, parameters = read_schema(same, place, self._notes)
-        return read_asked(same, place, found, parameters, self._scene)
+        return read_requested(same, place, found, parameters, self._scene)
 
     def _define(
-        self, form: StationBehaviourForm, asked: AskedResources, place: Place
+        self, form: StationBehaviourForm, asked: RequestedResources, place: Place
     ) -> None:
         said = reduce(getitem, place, self._read.tree)
         asks = {"needs": asked.needs, "optional": asked.optional, "rates": asked.rates}

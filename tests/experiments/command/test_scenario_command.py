@@ -228,7 +228,7 @@ def test_junit_says_what_failed_and_what_had_no_turn() -> None:
         seed=0,
         controller="fixed",
         verdicts=(),
-        mishaps=(),
+        failures=(),
         fell=False,
         failure="it diverged",
         sim_s=0.1,

@@ -172,6 +172,17 @@ def test_what_is_wrong_in_a_scenarios_result_is_told(
     data_regression.check(said)
 
 
+def test_failures_of_an_earlier_version_are_shown(copy_of: Copy) -> None:
+    """Their key was `mishaps`."""
+    folder = copy_of("old") / "smart"
+    damage(folder / "meta.json", "experiment", "scenario")
+    data = {"mishaps": [{"time_s": 1.5, "what": "nod failed"}]}
+    (folder / "scenario.json").write_text(json.dumps(data), encoding="utf-8")
+    page = read_source(folder).page
+    assert page is not None
+    assert page.happened == ((1.5, "nod failed"),)
+
+
 # -- sweeps --------------------------------------------------------------------------
 
 

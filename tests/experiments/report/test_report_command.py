@@ -216,11 +216,9 @@ def test_a_scenario_has_its_verdicts_on_the_page(tmp_path: Path) -> None:
     assert '<td class="text">holds</td>' in text
     (lead,) = re.findall('<p class="lead">(.*)</p>', text)
     assert lead.startswith("Nobody wants anything. nao under ")
-    assert lead.endswith(f": {run.result.verdicts_in_words}.")  # as the terminal says
-    assert (
-        run.result.verdicts_in_words == "1 of 1 expectations hold, and the invariants"
-    )
-    assert f'<td class="text">{run.result.verdicts_in_words}</td>' in text
+    assert lead.endswith(f": {run.result.verdict_summary}.")  # as the terminal says
+    assert run.result.verdict_summary == "1 of 1 expectations hold, and the invariants"
+    assert f'<td class="text">{run.result.verdict_summary}</td>' in text
     assert "The scenario&#39;s file" in text
     (folder / "scenario.json").unlink()
     text = write_report(cfg).read_text(encoding="utf-8")

@@ -19,7 +19,7 @@ RESULT = ScenarioResult(
     seed=3,
     controller="smart",
     verdicts=(GOOD, BAD),
-    mishaps=(),
+    failures=(),
     fell=False,
     failure=None,
     sim_s=10.0,
@@ -70,13 +70,13 @@ def test_a_run_without_expectations_says_so() -> None:
 def test_invariants_are_told_apart_from_what_the_file_expects() -> None:
     proof = Verdict(expectation="invariants", holds=True, seen="hold", line=0)
     result = dataclasses.replace(RESULT, verdicts=(GOOD, proof))
-    assert result.verdicts_in_words == "1 of 1 expectations hold, and the invariants"
+    assert result.verdict_summary == "1 of 1 expectations hold, and the invariants"
     broken = dataclasses.replace(proof, holds=False)
     result = dataclasses.replace(RESULT, verdicts=(GOOD, broken))
-    assert result.verdicts_in_words.endswith("an invariant is broken")
+    assert result.verdict_summary.endswith("an invariant is broken")
     assert not result.all_hold
     alone = dataclasses.replace(RESULT, verdicts=(proof,))
-    assert alone.verdicts_in_words == "the invariants hold"
+    assert alone.verdict_summary == "the invariants hold"
 
 
 def test_all_hold_only_without_failure() -> None:

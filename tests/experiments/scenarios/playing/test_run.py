@@ -337,9 +337,9 @@ def test_a_behaviour_that_fails_is_told_with_its_reason(tmp_path: Path) -> None:
     """It asked for a hand, and speaks."""
     text = HELLO + '  - {name: me, schema: say, with: {text: "Hi"}, needs: [LHand]}\n'
     run = run_scenario(load_scenario(write(tmp_path, text)))
-    assert any(m.what.startswith("me failed: ") for m in run.result.mishaps)
+    assert any(m.what.startswith("me failed: ") for m in run.result.failures)
     assert run.result.all_hold, "no expectations of it"
-    assert run.result.as_json()["mishaps"][0]["time_s"] == 0.0
+    assert run.result.as_json()["failures"][0]["time_s"] == 0.0
 
 
 @pytest.mark.slow
@@ -444,7 +444,7 @@ def test_a_failure_of_a_run_that_went_on_is_no_early_end(
     )
     result = run_scenario(load_scenario(write(tmp_path, text))).result
     assert result.is_whole
-    assert result.failure_in_words.startswith("failed: event of line 4 at 0.15 s")
+    assert result.failure_text.startswith("failed: event of line 4 at 0.15 s")
 
 
 IDLE = """\

@@ -41,7 +41,7 @@ def judge_of(text: str, window: Window = ALL) -> Judge[Any]:
     """Return who judges an expectation whose names are paths and leaves already."""
     given = YAML(typ="safe").load(f"{{{text}}}")
     kind = next(kind for key, kind in EXPECTATIONS.items() if key in given)
-    return kind.judged_by(kind.model_validate(given), window, TICK_S)
+    return kind.judge_type(kind.model_validate(given), window, TICK_S)
 
 
 def setup_with(**parts: object) -> Setup:
@@ -56,7 +56,7 @@ def watch(
     for tick in range(last + 1):
         facts.clear(tick)
         facts.has_fallen = tick in fallen_at
-        judge.look(facts, setup_with())
+        judge.observe(facts, setup_with())
     return judge.verdict()
 
 
@@ -124,7 +124,7 @@ def test_the_window_after_a_condition_has_both_its_ends(
         if tick == 4:
             facts.note_event("push")
         facts.has_fallen = tick >= 7
-        judge.look(facts, setup_with())
+        judge.observe(facts, setup_with())
     there = "at 0.07 s, 3 slots after 0.04 s"
     assert judge.verdict() == (holds, there if holds else "not then, only at 0.07 s")
 
@@ -137,7 +137,7 @@ def test_order_says_which_one_did_not_come_true() -> None:
         if tick == 3:
             facts.note_event("push")
         facts.has_fallen = tick in {2, 6}
-        judge.look(facts, setup_with())
+        judge.observe(facts, setup_with())
         if tick == 4:
             holds, seen = judge.verdict()
             assert not holds
@@ -154,7 +154,7 @@ def test_temperatures_count_inside_the_window_only() -> None:
             facts.clear(tick)
             true_degc = np.array([change.get(tick, value)])
             setup = setup_with(true_degc=lambda t=true_degc: t, motor_of={"HeadYaw": 0})
-            judge.look(facts, setup)
+            judge.observe(facts, setup)
         assert judge.verdict()[0] is holds
     assert not judge_of(below).verdict()[0], "a run that ends before shows nothing"
 
@@ -189,9 +189,9 @@ def test_commands_count_for_the_owner_of_their_token() -> None:
     )
     for lowest, highest, holds in ((3, 3, True), (4, 9, False), (0, 2, False)):
         judge = judge_of(f"owner: me, executed: [{lowest}, {highest}], refused: 1")
-        assert judge.hears
+        assert judge.handles_events
         for event in events:
-            judge.hear(event)
+            judge.on_event(event)
         assert judge.verdict() == (holds, "3 executed, 1 refused")
 
 
@@ -257,10 +257,10 @@ def test_a_gap_and_a_skew_of_a_group_are_found(
 ) -> None:
     judge = judge_of("group: hello, starts_after: initial motion, empty_slots: 0")
     for event in PREPARED:
-        judge.hear(event)
-    judge.hear(group_started(min(starts), (2, 3)))
+        judge.on_event(event)
+    judge.on_event(group_started(min(starts), (2, 3)))
     for stream, tick in zip((2, 3), starts, strict=True):
-        judge.hear(started(stream, tick, "hello"))
+        judge.on_event(started(stream, tick, "hello"))
     assert judge.verdict()[0] is holds
     assert judge.verdict()[1].endswith(seen)
 
@@ -295,7 +295,7 @@ def test_at_one_time_all_that_is_otherwise_is_said() -> None:
     judges = [judge_of(text, Window(3, 3)) for text in (right, wrong)]
     for judge in judges:
         assert not judge.verdict()[0], "before its slot nothing holds"
-        judge.look(Facts(tick=3), setup)
+        judge.observe(Facts(tick=3), setup)
     assert [judge.verdict()[0] for judge in judges] == [True, False]
     said = judges[1].verdict()[1]
     for part in (
@@ -315,9 +315,9 @@ def test_every_start_of_a_group_is_judged() -> None:
     judge = judge_of("group: hello")
     for start, slots in ((10, (10, 10)), (20, (20, 22)), (30, (30, 30))):
         streams = (start, start + 1)
-        judge.hear(group_started(start, streams))
+        judge.on_event(group_started(start, streams))
         for stream, tick in zip(streams, slots, strict=True):
-            judge.hear(started(stream, tick, "hello"))
+            judge.on_event(started(stream, tick, "hello"))
     assert judge.verdict() == (
         False,
         "2 of 3 starts were as expected; "
@@ -348,5 +348,5 @@ def test_after_something_what_lasts_has_to_come_true(
             facts.note_event("push")
         facts.has_fallen = tick in true_in
         for judge in judges:
-            judge.look(facts, setup_with())
+            judge.observe(facts, setup_with())
     assert [judge.verdict()[0] for judge in judges] == [happens, never]

@@ -193,7 +193,7 @@ def test_each_event_has_its_key(
     given = meant or YAML(typ="safe").load(f"{{{text}}}")
     kind = e.ACTIONS[text.partition(":")[0]]
     assert dict(event) == dict(kind.model_validate({"at_s": 2.5, **given}))
-    assert (event.in_words(), event.tick) == (words, 250)
+    assert (event.label(), event.tick) == (words, 250)
     assert event.text == f"at_s: 2.5, {text}"
     assert event.line == 12
 

@@ -74,12 +74,12 @@ def ended(stream: int, group: str, reason: EndReason, preset: int = 100) -> Stre
 def test_groups_of_two_presets_end_each_by_itself() -> None:
     """Under one ID: the one of ten is over while that of a hundred waits."""
     facts, watch = Facts(), ConditionWatch(c.GroupEndedForm(group_ended="greet"))
-    facts.hear(received(1, "greet"))
-    facts.hear(received(2, "greet", 10))
+    facts.on_event(received(1, "greet"))
+    facts.on_event(received(2, "greet", 10))
     for tick, stream, preset in ((3, 2, 10), (5, 1, 100)):
         facts.clear(tick)
-        facts.hear(ended(stream, "greet", EndReason.DONE, preset))
-        watch.look(facts)
+        facts.on_event(ended(stream, "greet", EndReason.DONE, preset))
+        watch.observe(facts)
     assert watch.ticks == [3, 5]
 
 
@@ -92,13 +92,13 @@ def test_each_motion_of_a_way_begins_in_its_turn() -> None:
     watches = [
         ConditionWatch(c.MotionStartedForm(motion_started=name)) for name in names
     ]
-    line.ledger.listeners.append(facts.hear)
+    line.ledger.listeners.append(facts.on_event)
     line.controller.submit("rise", line.take("host", "All motors", "Leds", "TTS"), 1)
     while line.tick < 130:
         facts.clear(line.tick)
         line.slot()
         for watch in watches:
-            watch.look(facts)
+            watch.observe(facts)
     assert [watch.ticks for watch in watches] == [[12], [112]]
 
 
@@ -106,8 +106,8 @@ def test_what_lasts_comes_true_once_until_it_was_false() -> None:
     facts, watch = Facts(), ConditionWatch(c.StateForm(state="Sit"))
     for tick, active in enumerate(["Stand", "Sit", "Sit", None, "Sit"]):
         facts.clear(tick)
-        facts.hear(StateChanged(tick=tick, group="State", active=active))
-        watch.look(facts)
+        facts.on_event(StateChanged(tick=tick, group="State", active=active))
+        watch.observe(facts)
     assert watch.ticks == [1, 4]
 
 
@@ -116,9 +116,9 @@ def test_what_happens_comes_true_each_time_and_only_then() -> None:
     for tick in range(6):
         facts.clear(tick)
         if tick in {1, 2, 5}:
-            facts.hear(SchemaStarted(tick=tick, path="life/dance"))
-        facts.hear(SchemaStopped(tick=tick, path="life", why="lost"))
-        watch.look(facts)
+            facts.on_event(SchemaStarted(tick=tick, path="life/dance"))
+        facts.on_event(SchemaStopped(tick=tick, path="life", why="lost"))
+        watch.observe(facts)
     assert watch.ticks == [1, 2, 5]
 
 
@@ -140,9 +140,9 @@ def test_a_request_ends_in_its_way_and_for_its_owner_only() -> None:
     )
     for tick, event in enumerate((granted, late)):
         facts.clear(tick)
-        facts.hear(event)
-        watch.look(facts)
-        won.look(facts)
+        facts.on_event(event)
+        watch.observe(facts)
+        won.observe(facts)
     assert (watch.ticks, won.ticks) == ([1], [0])
 
 
@@ -160,28 +160,28 @@ def test_who_loses_is_told_whatever_took_it() -> None:
         is_whole=True,
     )
     facts.clear(3)
-    facts.hear(lost)
-    assert watch.look(facts)
+    facts.on_event(lost)
+    assert watch.observe(facts)
     facts.clear(4)
-    assert not watch.look(facts)
+    assert not watch.observe(facts)
 
 
 def test_a_group_is_over_with_its_last_stream() -> None:
     facts, watch = Facts(), ConditionWatch(c.GroupEndedForm(group_ended="hello"))
     deleted = ConditionWatch(c.GroupEndedForm(group_ended="hello", reason="deleted"))
-    facts.hear(received(1, "hello"))
-    facts.hear(received(2, "hello"))
+    facts.on_event(received(1, "hello"))
+    facts.on_event(received(2, "hello"))
     for tick, stream in enumerate((1, 2)):
         facts.clear(tick)
-        facts.hear(ended(stream, "hello", EndReason.DONE))
-        watch.look(facts)
-        deleted.look(facts)
+        facts.on_event(ended(stream, "hello", EndReason.DONE))
+        watch.observe(facts)
+        deleted.observe(facts)
     assert (watch.ticks, deleted.ticks) == ([1], [])
 
 
 def starts(facts: Facts, tick: int, unit: Unit, label: str) -> None:
     facts.clear(tick)
-    facts.hear(
+    facts.on_event(
         StreamStarted(
             tick=tick,
             stream=tick,
@@ -199,7 +199,7 @@ def test_said_means_that_the_sound_begins_not_a_light_of_that_name() -> None:
     facts, watch = Facts(), ConditionWatch(c.SaidForm(said="Hello"))
     for tick, unit in enumerate((Unit.LIGHT, Unit.SOUND)):
         starts(facts, tick, unit, "Hello")
-        watch.look(facts)
+        watch.observe(facts)
     assert watch.ticks == [1]
 
 
@@ -212,11 +212,11 @@ def test_a_motion_starts_by_itself_and_a_dance_with_its_first_part() -> None:
     for tick, label in enumerate(labels):
         starts(facts, tick, Unit.MOTION, label)
         for watch in (*watches.values(), light):
-            watch.look(facts)
+            watch.observe(facts)
     assert [watch.ticks for watch in watches.values()] == [[0], [1], [2]]
     assert light.ticks == []
     starts(facts, 9, Unit.LIGHT, "nod")
-    assert light.look(facts)
+    assert light.observe(facts)
 
 
 @pytest.mark.parametrize(
@@ -233,9 +233,9 @@ def test_an_output_is_above_or_below_only_if_it_is_a_number(
     for tick, value in enumerate([None, 0.4, 0.5, 1, True, -3, float("nan")]):
         facts.clear(tick)
         facts.outputs = {"a.x": value}
-        watch.look(facts)
+        watch.observe(facts)
     facts.outputs = {}
-    assert not watch.look(facts)
+    assert not watch.observe(facts)
     assert watch.ticks == expected
 
 
@@ -256,7 +256,7 @@ def test_all_of_the_motors_have_to_be_hot_or_cold(
     for tick, degc in enumerate([(59.0, 49.0), (61.0, 49.0), (61.0, 51.0)]):
         facts.clear(tick)
         facts.degc = dict(zip(LIMITS, degc, strict=True))
-        watch.look(facts)
+        watch.observe(facts)
     assert watch.ticks == expected
 
 
@@ -275,13 +275,13 @@ def test_all_of_the_obstacles_have_to_be_pressed_or_left(
     for tick, force in enumerate([(0.0, 1.9), (1.1, 2.0), (1.1, 2.1), (0.9, 0.0)]):
         facts.clear(tick)
         facts.force_n = dict(zip(("table", "wall"), force, strict=True))
-        watch.look(facts)
+        watch.observe(facts)
     assert watch.ticks == expected
 
 
 def event(line: int, **when: object) -> ScenarioEvent:
     """An event of this line, in slots of 10 ms."""
-    said = BreakEvent.model_validate({**when, "break": ["Head"]}).said({}, line)
+    said = BreakEvent.model_validate({**when, "break": ["Head"]}).with_text({}, line)
 
     def ticks(place: object, seconds: float) -> int:
         return round(seconds / 0.01)
@@ -303,14 +303,14 @@ def test_events_of_one_slot_come_in_the_order_of_the_file_and_once() -> None:
         if lines:
             seen.append((tick, lines))
         facts.has_fallen = tick in {0, 4, 5}
-        triggers.look(facts)
+        triggers.observe(facts)
     assert seen == [(3, [1, 2, 3])]  # fallen in slot 0: the next one is 1, and 2 more
     assert triggers.left == ()
 
 
 def test_events_that_never_came_are_known() -> None:
     triggers = Triggers([event(7, when={"fallen": True}), event(8, at_s=0.99)])
-    triggers.look(Facts())
+    triggers.observe(Facts())
     assert [one.line for one in triggers.left] == [7, 8]
 
 
@@ -329,6 +329,6 @@ def test_an_output_that_is_not_there_has_no_value() -> None:
     for tick, outputs in enumerate(seen):
         facts.clear(tick)
         facts.outputs = outputs
-        watch.look(facts)
+        watch.observe(facts)
     assert watch.ticks == [2, 5]
     assert watch.last_ticks == [3, 5]

@@ -11,7 +11,7 @@ from nao_testbed.controllers.arbitration.manager.front import LedgerFront
 from nao_testbed.controllers.arbitration.policies import PauseOnDemand
 from nao_testbed.controllers.arbitration.requests import Owner
 from nao_testbed.controllers.arbitration.tokens import Refusal, Why
-from nao_testbed.experiments.scenarios.reading.behaviours import AskedResources
+from nao_testbed.experiments.scenarios.reading.behaviours import RequestedResources
 from nao_testbed.experiments.server.service.station_behaviours import (
     Started,
     StationBehaviour,
@@ -42,7 +42,7 @@ def behaviour(
 ) -> StationBehaviour:
     return StationBehaviour(
         owner=Owner(name=name, **{"timeout_s": 0.0, **defaults}),
-        asked=AskedResources(needs=needs, optional=optional, rates=rates or {}),
+        asked=RequestedResources(needs=needs, optional=optional, rates=rates or {}),
         parts=parts,
         runs_regardless=runs_regardless,
         needs_all_parts=needs_all_parts,

@@ -25,7 +25,7 @@ from nao_testbed.controllers.arbitration.tokens import (
     Refusal,
     Why,
 )
-from nao_testbed.experiments.scenarios.reading.behaviours import AskedResources
+from nao_testbed.experiments.scenarios.reading.behaviours import RequestedResources
 from nao_testbed.experiments.server.service.station_behaviours import (
     Started,
     StationBehaviour,
@@ -350,7 +350,7 @@ def start_together(
         barrier.wait(AT_MOST_S)
         try:
             wave = StationBehaviour(
-                owner=Owner(name="wave"), asked=AskedResources(needs=(need,))
+                owner=Owner(name="wave"), asked=RequestedResources(needs=(need,))
             )
             running.append(start_behaviour(wave, front))
         except BadInput as error:
