@@ -31,7 +31,7 @@ from nao_testbed.controllers.stiffness.contact_forces import (
     build_contact_problem,
 )
 from nao_testbed.controllers.stiffness.dynamics import GRAVITY, Dynamics
-from nao_testbed.experiments.closed_loop.controller_failure import blamed_on
+from nao_testbed.experiments.closed_loop.controller_failure import attribute_errors_to
 from nao_testbed.experiments.closed_loop.loop import Loop, TimedController, run_for
 from nao_testbed.experiments.closed_loop.recording import RunRecording
 from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD
@@ -344,7 +344,7 @@ def measure_controllers(
     steps: dict[str, Step] = {REFERENCE: alone.step}
     made = {name: make_controller(name) for name in controllers}
     for name, controller in made.items():
-        with blamed_on(controller, "reset"):
+        with attribute_errors_to(controller, "reset"):
             controller.reset(robot)
         steps[name] = controller.step
     times = {name: _Times(medians_us=[], all_s=[]) for name in steps}
@@ -356,7 +356,11 @@ def measure_controllers(
             for o in observations
         ]
         for name, step in steps.items():
-            blamed = blamed_on(made[name], "a step") if name in made else nullcontext()
+            blamed = (
+                attribute_errors_to(made[name], "a step")
+                if name in made
+                else nullcontext()
+            )
             with blamed:
                 times_s = [_time(step, observation) for observation in seen]
             times[name].medians_us.append(median_us(times_s))

@@ -37,7 +37,7 @@ from nao_testbed.controllers.interface.controller import SensorError
 from nao_testbed.controllers.registry import check_controllers, make_controller
 from nao_testbed.controllers.stiffness.flags import StiffnessFlag
 from nao_testbed.experiments.closed_loop.loop import Loop, run_for
-from nao_testbed.experiments.closed_loop.warm_up import say_before_a_run
+from nao_testbed.experiments.closed_loop.warm_up import warn_before_run
 from nao_testbed.experiments.common.drawing.page import (
     NOTHING,
     Column,
@@ -51,7 +51,7 @@ from nao_testbed.experiments.common.options import (
     json_text,
     write_json,
 )
-from nao_testbed.experiments.common.progress import console_for, counted
+from nao_testbed.experiments.common.progress import console_for, count_bar
 from nao_testbed.experiments.common.robot_setting import RobotSetting
 from nao_testbed.experiments.common.signals import exit_status, stop_reason
 from nao_testbed.models import BadInput, Robot, UnknownName, load_robot
@@ -359,12 +359,12 @@ def run_hand_guiding_command(cfg: GuidingCfg, json_file: str | None) -> int:
     """
     robot, cfg = check_guiding(cfg)
     check_json_file(json_file)
-    say_before_a_run()
+    warn_before_run()
     found: list[PullResult] = []
     total = cfg.robots * len(cfg.controllers) * len(cfg.links) * len(DIRECTIONS)
     status = 0
     try:
-        with counted("pulls", total) as tell:
+        with count_bar("pulls", total) as tell:
             for one in pulls(cfg, min(total, processors())):
                 found.append(one)
                 tell(len(found), total, "pulls")

@@ -49,7 +49,7 @@ from nao_testbed.experiments.common.options import (
     json_text,
     write_json,
 )
-from nao_testbed.experiments.common.progress import counted
+from nao_testbed.experiments.common.progress import count_bar
 from nao_testbed.experiments.common.workers import start_workers
 from nao_testbed.experiments.heat.published import POSTURE, PUBLISHED
 from nao_testbed.models import BadInput, Robot, default_robot_folder, load_robot
@@ -316,7 +316,7 @@ def run_preset_search(
     robot = load_robot(default_robot_folder()).with_effort_limits(limits)
     search = PresetSearch(robot=robot)
     most = max_candidates(generations)
-    with counted("searching", most) as tell:
+    with count_bar("searching", most) as tell:
         best = find_preset(
             search,
             seed,

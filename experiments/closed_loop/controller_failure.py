@@ -32,21 +32,21 @@ class ControllerFailed(TestbedError):
             error: error that it raised.
         """
         self.trace = traceback_of(error)
-        """For the run folder; see `keep`."""
-        said = _error_text(error)
+        """For the run folder; see `save_traceback`."""
+        text = _error_text(error)
         super().__init__(
-            f"controller {name!r} raised in {doing}: {said}, {_line(error)}"
+            f"controller {name!r} raised in {doing}: {text}, {_line(error)}"
         )
 
-    def keep(self, folder: Path) -> None:
-        """Write the traceback into a run folder, and say where it is."""
+    def save_traceback(self, folder: Path) -> None:
+        """Write the traceback into a run folder and add its path to the message."""
         path = folder / TRACEBACK_FILE
         write_text(path, self.trace)
-        self.args = (f"{self} The traceback: {path}.",)
+        self.args = (f"{self} Traceback: {path}.",)
 
 
 @contextmanager
-def blamed_on(controller: Controller, doing: str) -> Iterator[None]:
+def attribute_errors_to(controller: Controller, doing: str) -> Iterator[None]:
     """Convert errors raised within the context to failures of a controller.
 
     Errors of the testbed, such as a sensor's NaN, and those of signals pass unchanged.
@@ -99,11 +99,11 @@ def _error_text(error: BaseException) -> str:
 def _line(error: BaseException) -> str:
     """Return the controller's own line: the last one in the folder that we called."""
     frames = traceback.extract_tb(error.__traceback__)
-    theirs = [f for f in frames if not f.filename.startswith(_OUR_FOLDER)] or list(
+    foreign = [f for f in frames if not f.filename.startswith(_OUR_FOLDER)] or list(
         frames
     )
-    folder = str(Path(theirs[0].filename).parent)
-    own = [frame for frame in theirs if frame.filename.startswith(folder)]
+    folder = str(Path(foreign[0].filename).parent)
+    own = [frame for frame in foreign if frame.filename.startswith(folder)]
     last = own[-1]
     source = f": `{last.line}`" if last.line else "."
     return f"at {last.filename}:{last.lineno} in {last.name}{source}"

@@ -274,8 +274,8 @@ def find_internal_forces(
     up = fit_sole_plane(corners, dynamics.com, BOTH_SOLES)
     if up is None:
         raise BadInput(
-            "the corners of both soles show no plane at these angles; take a time at "
-            "which it stands on both feet."
+            "the sole corners are not in one plane at these angles; choose a time at "
+            "which the robot stands on both feet."
         )
     problem = build_standing_problem(
         dynamics, robot, up, np.arange(len(points)), loss=loss
@@ -283,8 +283,8 @@ def find_internal_forces(
     least = solve_least_loss(problem)
     if not least.is_balanced:
         raise BadInput(
-            "no forces at the soles balance the robot at these angles; take a time at "
-            "which it stands on both feet."
+            "no forces at the soles balance the robot at these angles; choose a time "
+            "at which it stands on both feet."
         )
     legs = np.flatnonzero(loss > 0.0)
     _, strength, null = np.linalg.svd(problem.base_map)

@@ -27,7 +27,7 @@ from nao_testbed.controllers.interface.robot_interface import (
     check_shift,
 )
 from nao_testbed.controllers.interface.sole_writer import SoleWriter
-from nao_testbed.experiments.closed_loop.controller_failure import blamed_on
+from nao_testbed.experiments.closed_loop.controller_failure import attribute_errors_to
 from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.world import ticks_of
@@ -71,7 +71,7 @@ class PacedRobot(RobotInterface, Protocol):
 
 
 @runtime_checkable
-class TakesShift(Protocol):
+class AcceptsShift(Protocol):
     """A robot that puts a shift on its set-points itself: a recording."""
 
     def take_shift(self, shift: FloatArray | None) -> None:
@@ -126,7 +126,7 @@ class Loop(Generic[AnyRobot]):
         self.decided = Limits(stiffness=np.full(len(sim.robot.joints), np.nan))
         """What the controller decided in the last cycle; NaN before the first."""
         self._take_shift: Callable[[FloatArray | None], None] | None = (
-            sim.take_shift if isinstance(sim, TakesShift) else None
+            sim.take_shift if isinstance(sim, AcceptsShift) else None
         )
         self.disturb: Callable[[AnyRobot], None] | None = None
         """Called before every tick, for instance to push the robot."""
@@ -136,7 +136,7 @@ class Loop(Generic[AnyRobot]):
         motor = sim.robot.motor_of_joint
         self._motors = [np.flatnonzero(motor == i) for i in range(max(motor) + 1)]
         self._n = 0
-        with blamed_on(controller, "reset"):
+        with attribute_errors_to(controller, "reset"):
             controller.reset(sim.robot)
 
     def close(self) -> None:
@@ -162,7 +162,7 @@ class Loop(Generic[AnyRobot]):
         """
         observation = self.sim.read()
         self._n += 1
-        with blamed_on(
+        with attribute_errors_to(
             self.controller, f"step {self._n} (t = {observation.time_s:.3f} s)"
         ):
             decided = self.controller.step(observation)

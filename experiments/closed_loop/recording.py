@@ -74,7 +74,7 @@ def channels(
         name="signal",
         unit="1",
         members=tuple(signals),
-        about="What the controller says of itself, the unit in each name.",
+        about="Signals of the controller, with the unit in each name.",
     )
     return (
         *observation_channels(robot, exact=exact),
@@ -96,14 +96,14 @@ def channels(
             name="true_temperature",
             unit="degC",
             members=motors,
-            about="Temperature of the heating model, without the sensor's steps.",
+            about="Temperature of the heating model, without sensor quantization.",
         ),
         Channel(
             name="motor_torque",
             unit="N·m",
             members=motors,
-            about="Torque of the motors at the end of the period, on the joint's side; "
-            "in fast-forward that which heats.",
+            about="Motor torque at the joint at the end of the period; in fast-forward "
+            "the root mean square.",
         ),
         *((leds,) if with_leds else ()),
         *((signal,) if signals else ()),
@@ -309,12 +309,12 @@ class RunRecording:
             sim.last_second.save(self._recorder.folder)
 
     def close(self, reason: str) -> None:
-        """Write what waits and how the run ended; may be called twice."""
+        """Write pending rows and the final state; may be called twice."""
         if self._recorder is not None:
             self._recorder.close(reason)
 
     @contextmanager
-    def told_if_broken_off(self) -> Iterator[None]:
+    def close_on_error(self) -> Iterator[None]:
         """Close with the reason if the context ends by an error."""
         try:
             yield
@@ -322,14 +322,14 @@ class RunRecording:
             self.close(f"failed: {stop_reason(stop)}")
             raise
         except ControllerFailed as error:
-            self.keep_traceback(error)
+            self.save_traceback(error)
             self.close(f"failed: {error}")
             raise
         except Exception as error:
             self.close(f"failed: {error}")
             raise
 
-    def keep_traceback(self, error: ControllerFailed) -> None:
-        """Write where a controller raised into the run folder, and say so."""
+    def save_traceback(self, error: ControllerFailed) -> None:
+        """Write the traceback of a controller error into the run folder."""
         if self._recorder is not None:
-            error.keep(self._recorder.folder)
+            error.save_traceback(self._recorder.folder)

@@ -60,7 +60,7 @@ class SimulatorSource:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordingSource:
-    """A recorded run whose sensors speak once more."""
+    """A recorded run that is replayed."""
 
     folder: Path
     """The run folder."""

@@ -88,8 +88,8 @@ class Push:
             )
         if not 0.0 <= size_n <= MAX_NEWTON:
             raise BadInput(
-                f"push size is {size_n:g} N; give 0 to {MAX_NEWTON:g}, and where it "
-                "pushes to by its direction."
+                f"push size is {size_n:g} N; give 0 to {MAX_NEWTON:g}, and "
+                "set its direction separately."
             )
         d = np.deg2rad(direction_deg)
         force_n = (float(size_n * np.cos(d)), float(size_n * np.sin(d)), 0.0)
@@ -122,7 +122,7 @@ def check_in_time(pushes: Sequence[Push], duration_s: float) -> None:
         if push.end_s > duration_s + 1e-9:
             raise BadInput(
                 f"a push ends at {push.end_s:g} s, but the trial lasts "
-                f"{duration_s:g} s; push earlier or let it stand longer."
+                f"{duration_s:g} s; push earlier, or make the trial longer."
             )
 
 
@@ -239,14 +239,14 @@ def run_trial(
         signals=controller.signal_names if has_signals(controller) else (),
     )
     try:
-        with recording.told_if_broken_off():
+        with recording.close_on_error():
             return Trial(cfg, sim, controller, recording, on_progress).run()
     finally:
         sim.close()
 
 
 class Trial:
-    """The course of one trial; `run` once."""
+    """Execution of one trial; call `run` once."""
 
     def __init__(
         self,
@@ -301,11 +301,11 @@ class Trial:
         """
         self._loop.disturb = pusher(pushes, self._sim.robot)
 
-    def _advance(self, goes_on: Callable[[], bool]) -> None:
+    def _advance(self, keep_running: Callable[[], bool]) -> None:
         """Run block by block until it is over, or as long as a caller wants."""
         try:
             with deferred_signals(PATIENCE_S) as self._check_signals:
-                while self._failure is None and goes_on() and not self._is_quiet():
+                while self._failure is None and keep_running() and not self._is_quiet():
                     self._physics_block()
                     if self._sim.has_fallen():
                         self._failure, self._fell = self._fall(), True
@@ -349,13 +349,13 @@ class Trial:
             total += sim.mean_square
             self._log.cycle(observation, self._loop)
             if self._cfg.quiet_s is not None:
-                self._note_quiet(observation)
+                self._update_quiet(observation)
             n += 1
         mean_square = total / n
         self._steadiness.add(mean_square, self._loop.shift)
         self._log.block(mean_square, n * period)
 
-    def _note_quiet(self, observation: Observation) -> None:
+    def _update_quiet(self, observation: Observation) -> None:
         is_quiet = float(np.abs(observation.gyro).max()) < QUIET_RAD_PER_S
         if not is_quiet:  # NaN is not
             self._restless_s = max(self._restless_s, observation.time_s)

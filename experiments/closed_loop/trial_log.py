@@ -13,7 +13,7 @@ import numpy as np
 from nao_testbed.controllers.heat_minimization.standing_problem import joule_loss
 from nao_testbed.controllers.interface.controller import Controller, Limits, has_signals
 from nao_testbed.controllers.interface.robot_interface import Observation
-from nao_testbed.experiments.closed_loop.controller_failure import blamed_on
+from nao_testbed.experiments.closed_loop.controller_failure import attribute_errors_to
 from nao_testbed.experiments.closed_loop.leg_forces import LegsPower, least_powers
 from nao_testbed.experiments.closed_loop.loop import Loop
 from nao_testbed.experiments.closed_loop.recording import RunRecording
@@ -133,7 +133,7 @@ class PressMeter:
             )
 
     def results(self) -> dict[str, Pressing]:
-        """Return what came of it, in the order of the first touch."""
+        """Return the results, in the order of first contact."""
         rows = sorted(self._found.items(), key=lambda row: (row[1].first_s, row[0]))
         return {f"{link} on {obstacle}": one for (obstacle, link), one in rows}
 
@@ -163,7 +163,7 @@ class TrialLog:
         self._begin = time.perf_counter()
         self._sim = sim
         self._controller = controller
-        self._teller = controller if has_signals(controller) else None
+        self._signal_source = controller if has_signals(controller) else None
         self._recording = recording
         self._on_progress = on_progress
         self._reported = 0.0
@@ -184,10 +184,10 @@ class TrialLog:
             loop: loop with the controller's decision.
         """
         signals: Sequence[float] | None = None
-        if self._teller is not None:
-            with blamed_on(self._controller, "signals"):
-                signals = self._teller.signals
-        self._note(observation, self._sim.motor_torque, loop.decided, signals)
+        if self._signal_source is not None:
+            with attribute_errors_to(self._controller, "signals"):
+                signals = self._signal_source.signals
+        self._record(observation, self._sim.motor_torque, loop.decided, signals)
         self._presses.add()
         if loop.shift is not None:
             largest = float(np.abs(loop.shift).max())
@@ -212,7 +212,7 @@ class TrialLog:
         Args:
             torque: (n_motors,) torque that heated the motors, in N·m.
         """
-        return self._note(self._sim.read(), torque)
+        return self._record(self._sim.read(), torque)
 
     def jump(self, begin_s: float) -> None:
         """Add a fast-forward from a time in s until now."""
@@ -222,10 +222,10 @@ class TrialLog:
     def close(
         self, *, name: str, folder: Path | None, failure: str | None, fell: bool
     ) -> TrialResult:
-        """Close the recording and return what was found.
+        """Close the recording and return the results.
 
         Args:
-            name: of the controller, as it was asked for.
+            name: name of the controller, as requested.
             folder: where the recording is; None: nowhere.
             failure: why it ended early; None: it did not.
             fell: whether the robot fell.
@@ -273,14 +273,14 @@ class TrialLog:
         charge = battery.charge(self._sim.time_s, self._sim.motors_j)
         return charge, charge * capacity_j / power_w / 60.0
 
-    def _note(
+    def _record(
         self,
         observation: Observation,
         torque: FloatArray,
         decided: Limits | None = None,
         signals: Sequence[float] | None = None,
     ) -> bool:
-        """Record and measure; True when a line was crossed.
+        """Record and measure; return True if a threshold was crossed.
 
         `torque` (n_motors,) in N·m is what heated the motors since the last call.
         """
@@ -289,15 +289,15 @@ class TrialLog:
         reached = self._meter.add(np.abs(torque))
         for name in reached:
             self._recording.event("reached 80 °C", sim.time_s, motor=name)
-        has_changed = self._note_protection()
+        has_changed = self._record_protection()
         now = time.perf_counter()
         if now - self._reported > PROGRESS_PERIOD_S:
             self._reported = now
             self._on_progress(sim.time_s)
         return bool(reached) or has_changed
 
-    def _note_protection(self) -> bool:
-        """Record what the protection did; True where it did anything."""
+    def _record_protection(self) -> bool:
+        """Record the events of the protection; return True if there were any."""
         sim = self._sim
         changes = sim.protection.take_events()
         for change in changes:

@@ -2,8 +2,8 @@
 
     python -m nao_testbed.experiments.closed_loop.warm_up
 
-They are kept beside their modules, so that no later run waits for the compiler. `make`
-does this when it installs; elsewhere the first run of an installation does.
+They are cached beside their modules, so that later runs do not compile. `make`
+does this on installation; otherwise the first run does.
 """
 
 import sys
@@ -16,24 +16,24 @@ from nao_testbed.sim.engine.world import WorldCfg, default_engine
 
 SECONDS = {"smart": 0.04, "smart-full": 0.04, "minheat": 2.0}
 """Simulated time of each: two control periods, and until it is calm enough to solve."""
-DEFAULT_IS_MUJOCO = "PyBullet is not installed; MuJoCo is used where none is named."
-"""What a command says on stderr where MuJoCo is the default."""
+DEFAULT_IS_MUJOCO = "PyBullet is not installed; MuJoCo is the default engine."
+"""Message on stderr if MuJoCo is the default."""
 
 
-def say_if_it_compiles() -> None:
+def warn_if_compiling() -> None:
     """Print on stderr that the run compiles first, unless a compiled kernel exists."""
     kernel: Any = servo.servo_torques  # ours; every run needs it
     kept = Path(kernel._cache.cache_path)  # numba says it nowhere else
     if not any(kept.glob(f"servo.{kernel.__name__}*.nbi")):
         print(
-            "the first run of an installation compiles: half a minute or so, once.",
+            "the first run compiles its kernels once; this takes about half a minute.",
             file=sys.stderr,
         )
 
 
-def say_before_a_run() -> None:
+def warn_before_run() -> None:
     """Print on stderr the causes of a delay, and whether MuJoCo replaces PyBullet."""
-    say_if_it_compiles()
+    warn_if_compiling()
     if default_engine() != "pybullet":
         print(DEFAULT_IS_MUJOCO, file=sys.stderr)
 

@@ -95,7 +95,7 @@ def part_of(
 ONE, MANY = Tag("one"), Tag("many")
 
 
-def how_many(value: Any) -> str:
+def value_or_many(value: Any) -> str:
     """Return the tag of a plain value, or of a list or mapping."""
     return "many" if isinstance(value, list | tuple | Mapping) else "one"
 

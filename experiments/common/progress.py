@@ -68,7 +68,7 @@ def simulated_time(
 
 
 @contextmanager
-def counted(what: str, total: int | None = None) -> Iterator[OnCount]:
+def count_bar(what: str, total: int | None = None) -> Iterator[OnCount]:
     """Show a counter of finished tasks.
 
     Args:
@@ -86,7 +86,7 @@ def counted(what: str, total: int | None = None) -> Iterator[OnCount]:
 
 
 @contextmanager
-def shares(names: Iterable[str]) -> Iterator[Callable[[str, float], None]]:
+def share_bars(names: Iterable[str]) -> Iterator[Callable[[str, float], None]]:
     """Show of each name which share, from 0 to 1, is done."""
     if not sys.stderr.isatty():
         yield lambda _name, _share: None

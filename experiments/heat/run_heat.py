@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.console import Console
 
 from nao_testbed.experiments.closed_loop.trial import TrialCfg
-from nao_testbed.experiments.closed_loop.warm_up import say_before_a_run
+from nao_testbed.experiments.closed_loop.warm_up import warn_before_run
 from nao_testbed.experiments.common.options import (
     check_json_file,
     json_text,
@@ -44,7 +44,7 @@ def run_heat_command(
     """
     trials = plan_trials(cfg)
     check_json_file(json_file)
-    say_before_a_run()
+    warn_before_run()
     folder, trials = record_trials(trials, out)
     try:
         with simulated_time(

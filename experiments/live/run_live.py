@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from nao_testbed.controllers.registry import check_controllers, controller_names
 from nao_testbed.experiments.closed_loop.trial import TrialCfg
-from nao_testbed.experiments.closed_loop.warm_up import say_before_a_run
+from nao_testbed.experiments.closed_loop.warm_up import warn_before_run
 from nao_testbed.experiments.common.signals import exit_status, stop_reason
 from nao_testbed.experiments.common.workers import exit_text
 from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials
@@ -266,7 +266,7 @@ def run_live_command(
     robots: list[RobotProcess] = []
     links: list[PageEnd] = []
     with open_page(plan, address, links) as page:
-        say_before_a_run()
+        warn_before_run()
         folder = create_run_folder(out.parent, out.name)
         try:
             for trial, name in zip(plan.trials, plan.controllers, strict=True):

@@ -41,8 +41,8 @@ BY_UNIT: Mapping[str, tuple[float, float]] = {
     "m": (1e-3, 0.1),
     "s": (1e-6, 1.0),
 }
-"""Unit to tolerance in it, and to the largest that is taken: beyond that no standing
-robot would ever fail."""
+"""Unit to its tolerance and the largest accepted one, beyond which no standing robot
+would ever fail."""
 
 
 def tolerances_of(
@@ -75,7 +75,7 @@ def tolerances_of(
 
 
 CHANNELS = ("limits", "target", "motor_torque", "true_temperature")
-"""Recorded unless others are asked for: decisions, what they cost, what they heat."""
+"""Default channels."""
 EVERY_S = 0.5
 """Time between two rows."""
 DECIMALS = 5
@@ -124,16 +124,19 @@ def read_table(path: Path, units: Mapping[str, str]) -> pd.DataFrame:
     """Read a table that `write_table` wrote.
 
     Raises:
-        BadInput: it is damaged, or has other columns than its description says.
+        BadInput: it is damaged, or has other columns than its record says.
     """
     try:
         table = pd.read_csv(path, dtype=np.float64).set_index("time_s")
     except (OSError, ValueError, KeyError) as error:
         raise BadInput(
-            f"{path} cannot be read: {cause_of(error)}. Make it anew."
+            f"{path} cannot be read: {cause_of(error)}. Regenerate it with {OPTION}."
         ) from error
     if list(table.columns) != list(units):
-        raise BadInput(f"{path} and {path.stem}.json name other columns. Make it anew.")
+        raise BadInput(
+            f"{path} and {path.stem}.json have different columns. Regenerate them with "
+            f"{OPTION}."
+        )
     return table
 
 
@@ -151,12 +154,14 @@ def _names(run: Run, legs: frozenset[str], columns: Sequence[str]) -> list[str]:
             raise UnknownName("Column", wanted, sorted(channels), f"run {run.folder}")
         names += [name for name in found if name not in names]
     if not names:
-        raise BadInput("a golden run without columns; give channels such as 'limits'.")
+        raise BadInput("the golden run has no columns; give channels such as 'limits'.")
     return names
 
 
 OPTION = "--nao-testbed-regenerate"
-MEANT = f"If this is meant, run pytest with {OPTION} and review the diff of"
+REGENERATE_HINT = (
+    f"If this is intended, run pytest with {OPTION} and review the diff of"
+)
 
 
 class GoldenRun:
@@ -204,15 +209,17 @@ class GoldenRun:
             _write_description(path, trial, units, allowed)
             self.written.append(path)
             return
-        said = _read_description(path)
-        complaint = _other_setting(said, trial, list(units)) or other_numbers(
-            read_table(path, said["units"]), table, units, allowed
+        record = _read_description(path)
+        complaint = _setting_difference(
+            record, trial, list(units)
+        ) or number_differences(
+            read_table(path, record["units"]), table, units, allowed
         )
         if complaint is not None:
-            versions = _changed_versions(said["versions"], trial.run.meta.versions)
+            versions = _changed_versions(record["versions"], trial.run.meta.versions)
             raise AssertionError(
-                f"{trial.controller} is not its golden run: {complaint} {MEANT} "
-                f"{path.name}.{versions}"
+                f"{trial.controller} differs from its golden run: {complaint} "
+                f"{REGENERATE_HINT} {path.name}.{versions}"
             )
 
     def _path(self, name: str | None) -> Path:
@@ -220,26 +227,28 @@ class GoldenRun:
         plain = "".join(c if c.isalnum() or c in "-_." else "-" for c in stem)
         if plain in self._checked:
             raise BadInput(
-                f"golden run {stem!r} is checked twice in one test; give each a name."
+                f"golden run {stem!r} is checked twice in one test; name each check."
             )
         self._checked.append(plain)
         return self._folder / f"{plain}.csv"
 
 
-def _other_setting(said: Any, trial: StandingTrial, columns: list[str]) -> str | None:
-    """Return the difference of the descriptions as text; None if they are equal."""
+def _setting_difference(
+    record: Any, trial: StandingTrial, columns: list[str]
+) -> str | None:
+    """Return the difference of the records as text; None if they are equal."""
     setting = trial.setting.as_json()
-    for key in sorted(setting.keys() | said["setting"].keys()):
-        was, now = said["setting"].get(key), setting.get(key)
+    for key in sorted(setting.keys() | record["setting"].keys()):
+        was, now = record["setting"].get(key), setting.get(key)
         if was != now:
-            return f"it was made with {key} {was}, and the test has {now}."
-    if list(said["units"]) != columns:
-        changed = sorted(set(said["units"]) ^ set(columns))
-        return f"it has other columns: {', '.join(changed) or 'in another order'}."
+            return f"{key} was {was} and is now {now}."
+    if list(record["units"]) != columns:
+        changed = sorted(set(record["units"]) ^ set(columns))
+        return f"its columns differ: {', '.join(changed) or 'in another order'}."
     return None
 
 
-def other_numbers(
+def number_differences(
     golden: pd.DataFrame,
     now: pd.DataFrame,
     units: Mapping[str, str],
@@ -257,8 +266,8 @@ def other_numbers(
         golden.index, now.index, rtol=0.0, atol=0.01
     ):
         return (
-            f"it has {len(golden)} rows up to {golden.index[-1]:g} s, and the "
-            f"trial {len(now)} up to {now.index[-1]:g} s."
+            f"it has {len(golden)} rows up to {golden.index[-1]:g} s, the trial has "
+            f"{len(now)} up to {now.index[-1]:g} s."
         )
     was, is_now = golden.to_numpy(), now.to_numpy()
     error = np.nan_to_num(np.abs(is_now - was), nan=np.inf)
@@ -272,7 +281,7 @@ def other_numbers(
     n_off = int((excess.max(axis=0) > 1.0 + 1e-9).sum())
     return (
         f"{name} was {was[row, column]:.5g}{unit} at {now.index[row]:.2f} s and is "
-        f"{is_now[row, column]:.5g}{unit}; it may be off by {tolerances[name]:g}{unit}."
+        f"{is_now[row, column]:.5g}{unit}; the tolerance is {tolerances[name]:g}{unit}."
         f" {n_off} of {len(now.columns)} columns differ."
     )
 
@@ -283,7 +292,7 @@ def _write_description(
     units: Mapping[str, str],
     tolerances: Mapping[str, float],
 ) -> None:
-    said = {
+    record = {
         "command": f"pytest {OPTION}",
         "controller": trial.controller,
         "setting": trial.setting.as_json(),
@@ -291,7 +300,7 @@ def _write_description(
         "units": dict(units),
         "tolerances": dict(tolerances),
     }
-    text = json.dumps(said, indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
     path.with_suffix(".json").write_text(text + "\n", encoding="utf-8")
 
 
@@ -300,19 +309,19 @@ def _read_description(path: Path) -> Any:
     described = path.with_suffix(".json")
     if not (path.exists() and described.exists()):
         raise AssertionError(
-            f"there is no golden run {path}. Make it by pytest with {OPTION}, look at "
-            "it, and keep it under version control."
+            f"there is no golden run {path}. Create it by pytest with {OPTION}, review "
+            "it, and add it to version control."
         )
     try:
-        said = json.loads(described.read_text(encoding="utf-8"))
-        if not all(isinstance(said[key], dict) for key in _MAPPINGS):
-            raise ValueError("a part of it is no mapping")
+        record = json.loads(described.read_text(encoding="utf-8"))
+        if not all(isinstance(record[key], dict) for key in _MAPPINGS):
+            raise ValueError("a part of it is not a mapping")
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadInput(
-            f"{described} is no description of a golden run: {error!r}. Make it anew "
-            f"by pytest with {OPTION}."
+            f"{described} is not a description of a golden run: {error!r}. "
+            f"Regenerate it with {OPTION}."
         ) from error
-    return said
+    return record
 
 
 _MAPPINGS = ("setting", "versions", "units")
@@ -324,4 +333,4 @@ def _changed_versions(was: Mapping[str, str], now: Mapping[str, str]) -> str:
         for name in sorted(was.keys() & now.keys())
         if was[name] != now[name] and name != "machine"
     ]
-    return f" It was made with {'; '.join(changed)}." if changed else ""
+    return f" Versions changed: {'; '.join(changed)}." if changed else ""

@@ -27,8 +27,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         _OPTION,
         action="store_true",
         default=False,
-        help="write the golden runs of golden_run.check anew instead of comparing; "
-        "such tests are skipped with the name of what they wrote",
+        help="Regenerate the golden runs of golden_run.check instead of comparing; "
+        "such tests are skipped with the names of the written files.",
     )
 
 
@@ -44,7 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Fail a test whose trial broke off; skip one that wrote a golden run."""
+    """Fail a test whose trial failed; skip one that wrote a golden run."""
     given: Mapping[str, Any] = getattr(item, "funcargs", {})
     broken = getattr(given.get("standing_trial"), "breach", None)
     if broken is not None:

@@ -16,20 +16,20 @@ from pathlib import Path
 import numpy as np
 
 from nao_testbed.controllers.registry import make_controller
-from nao_testbed.experiments.closed_loop.warm_up import say_if_it_compiles
+from nao_testbed.experiments.closed_loop.warm_up import warn_if_compiling
 from nao_testbed.experiments.common.options import (
     check_json_file,
     json_text,
     write_json,
 )
-from nao_testbed.experiments.common.progress import console_for, shares
+from nao_testbed.experiments.common.progress import console_for, share_bars
 from nao_testbed.experiments.regression.replay_answers import (
     RECORDED,
     Answers,
     RecordedRun,
     ReplayProgress,
     ReplayResult,
-    answers_to,
+    collect_answers,
     compare,
 )
 from nao_testbed.experiments.regression.replay_tables import replay_tables
@@ -81,8 +81,8 @@ def open_recording(cfg: ReplayCfg) -> OpenRecording:
     controllers = cfg.controllers or _recorded_controller(run)
     if len(set(controllers)) != len(controllers) or RECORDED in controllers:
         raise BadInput(
-            f"controllers are {', '.join(controllers)}; name each once, and none "
-            f"{RECORDED!r}, which is there anyway."
+            f"controllers are {', '.join(controllers)}; give each once, and not "
+            f"{RECORDED!r}, which is always included."
         )
     for name in controllers:
         make_controller(name)
@@ -90,7 +90,7 @@ def open_recording(cfg: ReplayCfg) -> OpenRecording:
     observations = read_observations(run, robot)
     if len(observations) < _SHORTEST:
         raise BadInput(
-            f"{run.folder} holds one observation; a replay needs {_SHORTEST} at least."
+            f"{run.folder} has one observation; a replay needs at least {_SHORTEST}."
         )
     return OpenRecording(
         run=run,
@@ -119,7 +119,7 @@ def replay_controllers(
     """
     seen = recording.observations
     answers = [
-        answers_to(
+        collect_answers(
             seen,
             name,
             on_progress,
@@ -145,8 +145,8 @@ def _result(recording: OpenRecording, answers: Sequence[Answers]) -> ReplayResul
     first, *_ = answers
     if len(first.stiffness) < len(seen):
         raise TestbedError(
-            f"{first.controller} {first.failure} There is nothing to compare with; "
-            f"name another controller first."
+            f"{first.controller} {first.failure} There is no reference; give "
+            "another controller first."
         )
     return ReplayResult(
         run=RecordedRun(
@@ -186,8 +186,8 @@ def _recorded_controller(run: Run) -> tuple[str, ...]:
     name = _named_controller(run)
     if name is None:
         raise BadInput(
-            f"{run.folder} does not say which controller it had; name one or more by "
-            f"--controllers."
+            f"{run.folder} does not name its controller; give one or more with "
+            "--controllers."
         )
     return (name,)
 
@@ -247,7 +247,7 @@ def write_answers(
             for a in answers
             if a.shift is not None and len(a.shift)
         }
-        label = "shift in °"
+        label = "set-point shift in °"
         write_replay_figure(folder / "shift.png", result, shift_deg, time_s, label)
 
 
@@ -265,8 +265,8 @@ def run_replay_command(cfg: ReplayCfg, out: Path | None, json_file: str | None) 
     recording = open_recording(cfg)
     check_json_file(json_file)
     folder = None if out is None else create_replay_folder(out)
-    say_if_it_compiles()
-    with shares(recording.controllers) as tell:
+    warn_if_compiling()
+    with share_bars(recording.controllers) as tell:
         result, answers = replay_controllers(recording, tell, folder)
     text = json_text(result.as_json())
     console = console_for(json_file)

@@ -157,7 +157,7 @@ class Answers:
     """For its answers."""
 
 
-def answers_to(
+def collect_answers(
     observations: RecordedObservations,
     controller: str,
     on_progress: ReplayProgress,
@@ -197,7 +197,7 @@ def answers_to(
             if folder is None:
                 error.args = (f"{error} With --out DIR its traceback is kept.",)
             else:
-                error.keep(folder)
+                error.save_traceback(folder)
         failure = f"stopped at {replay.time_s:.2f} s: {error}"
     on_progress(controller, 1.0)
     return Answers(

@@ -29,7 +29,7 @@ from nao_testbed.experiments.regression.replay_answers import (
 from nao_testbed.models.values import FloatArray
 
 MAX_JUMPS = 3
-"""Jumps that are named one by one."""
+"""Maximum number of jumps that are listed."""
 MAX_ROWS = 12
 """Joints shown of a controller."""
 
@@ -60,11 +60,11 @@ def _controllers(result: ReplayResult) -> Table:
     title, notes = f"Controllers on {_text(result.run)}", "\n".join(_notes(result))
     table = plain_table(title, notes)
     table.add_column("controller", no_wrap=True)
-    table.add_column(f"as {result.reference}?", justify="right", no_wrap=True)
-    shift = ("shift by",) if result.has_shift else ()
-    for name in ("rms", "largest", *shift, "a step", "99 %"):
+    table.add_column(f"equal to {result.reference}", justify="right", no_wrap=True)
+    shift = ("shift difference",) if result.has_shift else ()
+    for name in ("rms", "largest", *shift, "median step", "99 % step"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("flags: observations")
+    table.add_column("flags (observations)")
     for one in result.answers.values():
         is_reference = one.controller == result.reference
         table.add_row(
@@ -115,7 +115,7 @@ def _shifts(
     heads = [
         head for of in (reference_name, name) for head in (f"{of}, mean", "largest")
     ]
-    title = "Shift of set-points by joint, in °"
+    title = "Set-point shift by joint, in °"
     table = plain_table(title, None, "joint", [*heads, "largest difference"])
     differ = [n for n, j in other.joints.items() if j.largest_difference_deg > 0.0]
     differ.sort(key=lambda n: other.joints[n].largest_difference_deg, reverse=True)
@@ -141,8 +141,8 @@ def _same(one: ControllerAnswers) -> str:
     if one.is_identical:
         return "bit for bit"
     if one.first_difference_s is None:
-        return "as far as it went"
-    return f"not from {one.first_difference_s:.2f} s on"
+        return "until it ended"
+    return f"until {one.first_difference_s:.2f} s"
 
 
 def _text(run: RecordedRun) -> str:
@@ -153,34 +153,34 @@ def _text(run: RecordedRun) -> str:
 
 
 def _notes(result: ReplayResult) -> list[str]:
-    """Return what a reader must know about the recording."""
+    """Return notes on the recording."""
     run, notes = result.run, []
     if not run.knows_shift:
         notes.append(
-            "Recorded before shifts of set-points were: stiffness alone is compared."
+            "The recording has no set-point shifts: only stiffness is compared."
         )
     elif result.has_shift:
         notes.append(
-            "shift by: largest difference of a set-point's shift. On a recording "
-            "nobody moves: no current falls because a set-point was shifted."
+            "Shift difference: the largest one of a set-point. A recording does not "
+            "react: a shift changes no current."
         )
     if not run.is_exact:
         notes.append(
-            "Recorded with seven digits: all controllers get the same input, but not "
-            "bit for bit what the robot gave."
+            "Recorded with seven digits: all controllers get the same input, rounded "
+            "from that of the robot."
         )
     if run.state != "done":
-        notes.append(f"The run: {run.state}; what it recorded is replayed to its end.")
+        notes.append(f"The run: {run.state}; the replay covers its recorded part.")
     if n := run.damaged_events:
-        lines = "1 line of its events is" if n == 1 else f"{n} lines of its events are"
-        notes.append(f"{lines} damaged; a replay needs none of them.")
+        lines = "1 line of the events is" if n == 1 else f"{n} lines of the events are"
+        notes.append(f"{lines} damaged; the replay does not need them.")
     if run.jumps:
         jumps = [f"{a:.2f} to {b:.2f} s" for a, b in run.jumps[:MAX_JUMPS]]
         more = len(run.jumps) - MAX_JUMPS
         notes.append(
-            f"No controller was asked from {', '.join(jumps)}"
-            + (f" and {more} times more" if more > 0 else "")
-            + ": heat passed alone, and the clock jumps here too."
+            f"Fast-forward from {', '.join(jumps)}"
+            + (f" and {more} more times" if more > 0 else "")
+            + ": no controller ran, and the clock jumps in the replay too."
         )
     return notes
 

@@ -15,12 +15,12 @@ from nao_testbed.controllers.interface.controller import Controller
 from nao_testbed.controllers.registry import make_controller
 from nao_testbed.experiments.closed_loop.trial import run_trial
 from nao_testbed.experiments.closed_loop.trial_result import TrialResult
+from nao_testbed.experiments.regression.monitored_controller import (
+    ControllerBreach,
+    MonitoredController,
+)
 from nao_testbed.experiments.regression.setting import StandingCfg
 from nao_testbed.experiments.regression.standing_trial import StandingTrial
-from nao_testbed.experiments.regression.watched_controller import (
-    ControllerBreach,
-    WatchedController,
-)
 from nao_testbed.models import BadInput, TestbedError
 from nao_testbed.models.errors import FOREIGN_ERRORS
 from nao_testbed.sim.recording.run_folder import create_run_folder, plain_name
@@ -51,11 +51,11 @@ def choose_controller(choice: ControllerChoice) -> ChosenController:
             name=choice, controller=make_controller(choice), is_fresh=True
         )
     if _is_controller(choice):
-        return _named(cast(Controller, choice), is_fresh=False)
+        return _with_name(cast(Controller, choice), is_fresh=False)
     if not callable(choice):
         raise BadInput(
-            f"controller is {choice!r}; give a name such as 'smart', a class or "
-            "function that makes one, or an instance with name, reset and step."
+            f"controller is {choice!r}; give a name such as 'smart', a factory, "
+            "or an instance with name, reset and step."
         )
     try:
         made = choice()
@@ -63,15 +63,15 @@ def choose_controller(choice: ControllerChoice) -> ChosenController:
         raise
     except FOREIGN_ERRORS as error:  # whatever a foreign factory raises
         raise BadInput(
-            f"{_called(choice)} makes no controller: {type(error).__name__}: {error}. "
-            "It is called without arguments."
+            f"{_factory_name(choice)} creates no controller: {type(error).__name__}: "
+            f"{error}. It is called without arguments."
         ) from error
     if not _is_controller(made):
         raise BadInput(
-            f"{_called(choice)} makes {made!r}, which is no controller: it needs a "
-            "name, reset(robot) and step(observation)."
+            f"{_factory_name(choice)} returns {made!r}, which is not a controller: it "
+            "needs name, reset(robot) and step(observation)."
         )
-    return _named(made, is_fresh=True)
+    return _with_name(made, is_fresh=True)
 
 
 def _is_controller(value: object) -> bool:
@@ -80,16 +80,16 @@ def _is_controller(value: object) -> bool:
     )
 
 
-def _called(factory: object) -> str:
+def _factory_name(factory: object) -> str:
     return str(getattr(factory, "__qualname__", repr(factory)))
 
 
-def _named(controller: Controller, *, is_fresh: bool) -> ChosenController:
+def _with_name(controller: Controller, *, is_fresh: bool) -> ChosenController:
     name = getattr(controller, "name", None)
     if not isinstance(name, str) or not name.strip():
         raise BadInput(
-            f"controller {type(controller).__name__} has name {name!r}; give it a text "
-            "of its own, as in name = 'my-controller'."
+            f"controller {type(controller).__name__} has name {name!r}; give it a "
+            "text, as in name = 'my-controller'."
         )
     return ChosenController(name=name, controller=controller, is_fresh=is_fresh)
 
@@ -115,7 +115,7 @@ def run_standing_trial(
         if isinstance(controller, ChosenController)
         else choose_controller(controller)
     )
-    watched = WatchedController(chosen.controller, chosen.name)
+    watched = MonitoredController(chosen.controller, chosen.name)
     name = "".join(c if c.isalnum() or c in "-_" else "-" for c in chosen.name)
     planned = setting.plan()  # what is wrong with it leaves no folder behind
     folder = create_run_folder(out, plain_name(name) or "trial")

@@ -23,11 +23,11 @@ from pydantic import Field
 from nao_testbed.controllers.interface.checked import check_value
 from nao_testbed.experiments.closed_loop.trial_result import TrialResult
 from nao_testbed.experiments.regression import verdicts
+from nao_testbed.experiments.regression.monitored_controller import Decisions, StepTimes
 from nao_testbed.experiments.regression.replay import ReplayCfg, open_recording
-from nao_testbed.experiments.regression.replay_answers import answers_to
+from nao_testbed.experiments.regression.replay_answers import collect_answers
 from nao_testbed.experiments.regression.setting import StandingCfg
 from nao_testbed.experiments.regression.verdicts import TickTimes, tick_times
-from nao_testbed.experiments.regression.watched_controller import Decisions, StepTimes
 from nao_testbed.models import BadInput, UnknownName
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.recording.run_folder import Run, read_run
@@ -63,8 +63,8 @@ def limit_of(limit: Limit, joint_names: tuple[str, ...]) -> FloatArray:
     return allowed
 
 
-def answers_of(controller: str, folder: Path) -> FloatArray:
-    """Return what a controller answers to a recording, (m, n_joints).
+def answers_on_run(controller: str, folder: Path) -> FloatArray:
+    """Return the limits of a controller on a recording, (m, n_joints).
 
     Args:
         controller: as `controllers.make_controller` takes it.
@@ -75,13 +75,13 @@ def answers_of(controller: str, folder: Path) -> FloatArray:
     """
     recording = open_recording(ReplayCfg(folder=folder, controllers=(controller,)))
     seen = recording.observations
-    answers = answers_to(seen, controller, lambda _name, _share: None)
+    answers = collect_answers(seen, controller, lambda _name, _share: None)
     if answers.failure is not None:
-        raise BadInput(f"{controller}, asked for its limits, {answers.failure}")
+        raise BadInput(f"{controller} cannot compute the limits: it {answers.failure}")
     return answers.stiffness
 
 
-def are_of(
+def joint_mask(
     joints: Sequence[str] | None, joint_names: tuple[str, ...]
 ) -> NDArray[np.bool_]:
     """Return which joints are named, (n_joints,); None names all.
@@ -106,16 +106,16 @@ class StandingTrial:
     """
 
     controller: str
-    """How sentences call it."""
+    """Its name in messages."""
     setting: StandingCfg = field(repr=False)
     result: TrialResult = field(repr=False)
     folder: Path
     """The run folder."""
     decisions: Decisions = field(repr=False)
-    """What the controller answered to every observation."""
+    """Output of the controller for each observation."""
     step_times: StepTimes = field(repr=False)
     breach: str | None = None
-    """The sentence about a broken contract, which ended the trial; None: all kept."""
+    """Message about the contract violation that ended the trial; None: no violation."""
 
     @cached_property
     def run(self) -> Run:
@@ -130,12 +130,12 @@ class StandingTrial:
     def keeps_its_contract(self) -> None:
         """Every answer was finite, of the right shape and type, and in [0, 1]."""
         __tracebackhide__ = True
-        _hold(self.breach)
+        _fail_with(self.breach)
 
     def stays_up(self) -> None:
         """It stood until the end."""
         __tracebackhide__ = True
-        self._must_have_stood("does not stay up")
+        self._require_standing("does not stay up")
 
     def is_cooler_than(self, other: "StandingTrial", by: float = 0.0) -> None:
         """Its legs turned less energy into heat than those of another trial.
@@ -148,21 +148,23 @@ class StandingTrial:
         by = bound("by", by, 1.0)
         if self.setting.key != other.setting.key:
             raise BadInput(
-                f"{self.controller} and {other.controller} stood in different "
-                "settings; compare trials that differ in the controller only."
+                f"{self.controller} and {other.controller} have different "
+                "settings; compare trials that differ only in the controller."
             )
-        mine, theirs = self._legs_loss_j(), other._legs_loss_j()
-        most = (1.0 - by) * theirs
-        if mine < most or (by > 0.0 and mine == most):
+        own_j, other_j = self._legs_loss_j(), other._legs_loss_j()
+        most = (1.0 - by) * other_j
+        if own_j < most or (by > 0.0 and own_j == most):
             return
-        asked = f"at least {100.0 * by:g} % less is asked" if by else "less is asked"
+        required = (
+            f"required: at least {100.0 * by:g} % less" if by else "required: less"
+        )
         compared = "as much as"
-        if theirs > 0.0 and mine != theirs:
-            share = 100.0 * (mine - theirs) / theirs
+        if other_j > 0.0 and own_j != other_j:
+            share = 100.0 * (own_j - other_j) / other_j
             compared = f"{abs(share):.1f} % {'more' if share > 0.0 else 'less'} than"
         raise AssertionError(
-            f"{self.controller} is not cool enough: its legs turned {mine:.4g} J into "
-            f"heat, {compared} {other.controller}, {theirs:.4g} J; {asked}."
+            f"{self.controller} is not cool enough: the legs dissipated {own_j:.4g} J, "
+            f"{compared} {other.controller} ({other_j:.4g} J); {required}."
         )
 
     def is_near_the_least_loss(
@@ -175,41 +177,41 @@ class StandingTrial:
         """
         __tracebackhide__ = True
         factor = bound("factor", factor)
-        self._must_have_stood()
+        self._require_standing()
         result = self.result
         power = result.legs_power_w
         least = result.least_with_gears_w if gears_help else result.least_power_w
         if power is None or least is None:
             raise BadInput(
-                f"the least possible loss of {self.controller}'s posture is not known: "
-                "the robot has no legs, or no forces at its soles balance it."
+                f"the minimum loss in the posture of {self.controller} is unknown: the "
+                "robot has no legs, or no forces at its soles balance it."
             )
         if power > factor * least:
             raise AssertionError(
-                f"{self.controller} ends far from the least loss: its legs turn "
-                f"{power:.3g} W into heat, {power / least:.2f} times the {least:.3g} W "
-                f"that the posture needs; at most {factor:g} times is allowed."
+                f"{self.controller} is far from the minimum loss: the legs dissipate "
+                f"{power:.3g} W, {power / least:.2f} times the minimum of {least:.3g} "
+                f"W of the posture; at most {factor:g} times is allowed."
             )
 
     def settles_within(self, seconds: float) -> None:
         """From then on the power of its legs stays near its last value."""
         __tracebackhide__ = True
         seconds = bound("seconds", seconds)
-        self._must_have_stood()
+        self._require_standing()
         settled = self.result.settled_s
         if settled is None or settled > seconds:
             is_late = settled is not None
             when = f"settled at {settled:.1f} s" if is_late else "has not settled"
             raise AssertionError(
                 f"{self.controller} settles too late: the power of its legs {when}; "
-                f"it must within {seconds:g} s."
+                f"it must settle within {seconds:g} s."
             )
 
     def never_above(self, temperature_degc: float) -> None:
         """No motor's true temperature was ever higher, in °C."""
         __tracebackhide__ = True
         most = bound("temperature in °C", temperature_degc)
-        self._must_have_stood()
+        self._require_standing()
         truth = self.run.channel("true_temperature")
         peaks = truth.to_numpy().max(axis=0)
         motor = int(peaks.argmax())
@@ -243,29 +245,31 @@ class StandingTrial:
         __tracebackhide__ = True
         margin = bound("margin", margin, 1.0)
         after_s = bound("after_s", after_s, self.setting.seconds)
-        self._must_have_stood()
+        self._require_standing()
         made = self.decisions
         if of is not None and limit is None:
-            allowed, whose = answers_of(of, self.folder), f"{of} allows"
+            allowed, limit_text = answers_on_run(of, self.folder), f"{of} allows"
         elif limit is not None and of is None:
             shape = made.stiffness.shape
             allowed = np.broadcast_to(limit_of(limit, made.joint_names), shape).copy()
-            whose = "the limit is"
+            limit_text = "the limit is"
         else:
             raise BadInput(
-                "respects_limit needs a limit or `of`, one of them; such as 0.8, "
+                "respects_limit needs either a limit or `of`, such as 0.8, "
                 '{"LKneePitch": 0.6} or of="smart".'
             )
         allowed[made.time_s < after_s] = np.inf
-        allowed[:, ~are_of(joints, made.joint_names)] = np.inf
-        _hold(verdicts.above_limit(self.controller, made, allowed, margin, whose))
+        allowed[:, ~joint_mask(joints, made.joint_names)] = np.inf
+        _fail_with(
+            verdicts.above_limit(self.controller, made, allowed, margin, limit_text)
+        )
 
     def shifts_at_most(self, degrees: float) -> None:
         """It never shifted a set-point further, in degrees."""
         __tracebackhide__ = True
         degrees = bound("shift in degrees", degrees, 180.0)
-        self._must_have_stood()
-        _hold(verdicts.shifts_too_far(self.controller, self.decisions, degrees))
+        self._require_standing()
+        _fail_with(verdicts.shifts_too_far(self.controller, self.decisions, degrees))
 
     def does_not_chatter(self, reversals_per_s: int = 2) -> None:
         """No stiffness and no shift changed its direction more often in a second.
@@ -274,8 +278,8 @@ class StandingTrial:
         """
         __tracebackhide__ = True
         most = int(bound("reversals_per_s", reversals_per_s))
-        self._must_have_stood()
-        _hold(
+        self._require_standing()
+        _fail_with(
             verdicts.chatters(
                 self.controller, self.decisions, self.setting.pushes, most
             )
@@ -285,33 +289,33 @@ class StandingTrial:
         """Its step takes less: the median by the clock, 95 % of the computing time."""
         __tracebackhide__ = True
         seconds = bound("tick in s", seconds, 1.0)
-        self._must_have_stood()
+        self._require_standing()
         if self.ticks is None:
             raise BadInput(
                 f"the trial of {self.controller} is too short to time its steps; give "
-                "it a second or more."
+                "it at least one second."
             )
-        _hold(verdicts.too_slow(self.controller, self.ticks, seconds))
+        _fail_with(verdicts.too_slow(self.controller, self.ticks, seconds))
 
-    def _must_have_stood(self, else_it: str = "cannot be judged") -> None:
+    def _require_standing(self, consequence: str = "cannot be evaluated") -> None:
         __tracebackhide__ = True
         self.keeps_its_contract()
         if self.result.failure is not None:
             raise AssertionError(
-                f"{self.controller} {else_it}: it {self.result.failure} of "
+                f"{self.controller} {consequence}: it {self.result.failure} of "
                 f"{self.setting.seconds:g} s."
             )
 
     def _legs_loss_j(self) -> float:
         __tracebackhide__ = True
-        self._must_have_stood()
+        self._require_standing()
         loss = self.result.legs_joule_loss_j
         if loss is None:
             raise BadInput(f"the robot of {self.controller} has no legs to compare.")
         return loss
 
 
-def _hold(sentence: str | None) -> None:
+def _fail_with(sentence: str | None) -> None:
     """Fail with the sentence, if there is one."""
     __tracebackhide__ = True
     if sentence is not None:

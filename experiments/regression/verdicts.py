@@ -19,7 +19,7 @@ from itertools import pairwise
 import numpy as np
 
 from nao_testbed.experiments.closed_loop.trial import RECOVERY_S, Push
-from nao_testbed.experiments.regression.watched_controller import Decisions, StepTimes
+from nao_testbed.experiments.regression.monitored_controller import Decisions, StepTimes
 from nao_testbed.models.values import FloatArray
 
 WINDOW_S = 1.0
@@ -142,7 +142,7 @@ ROUNDING = 1e-9
 
 
 def above_limit(
-    name: str, made: Decisions, allowed: FloatArray, margin: float, whose: str
+    name: str, made: Decisions, allowed: FloatArray, margin: float, limit_text: str
 ) -> str | None:
     """Judge the stiffness against a limit.
 
@@ -151,7 +151,7 @@ def above_limit(
         made: its answers.
         allowed: (m, n_joints) largest stiffness; inf: not judged.
         margin: accepted excess.
-        whose: begins the clause about the limit, such as `smart allows`.
+        limit_text: begins the clause about the limit, such as `smart allows`.
     """
     excess = made.stiffness - allowed - margin
     if not excess.size or excess.max() <= ROUNDING:
@@ -160,7 +160,7 @@ def above_limit(
     with_margin = f", with a margin of {margin:g}" if margin else ""
     return (
         f"{name} ignores the limit: the stiffness of {made.joint_names[joint]} was "
-        f"{made.stiffness[step, joint]:.3f} at {made.time_s[step]:.2f} s; {whose} "
+        f"{made.stiffness[step, joint]:.3f} at {made.time_s[step]:.2f} s; {limit_text} "
         f"{allowed[step, joint]:.3f}{with_margin}."
     )
 

@@ -89,7 +89,7 @@ def report(
         return
     if robot is not None:
         raise BadInput("--robot is of --to; a page finds the robot by itself.")
-    from nao_testbed.experiments.common.progress import counted  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.common.progress import count_bar  # noqa: PLC0415  # heavy
     from nao_testbed.experiments.report.write import ReportCfg, write_page  # noqa: PLC0415  # heavy
 
     check_json_file(json_file)
@@ -101,7 +101,7 @@ def report(
 
         film = FilmCfg(speed=video_speed, is_gif=gif)
     cfg = ReportCfg(runs=tuple(runs), out=out, with_replay=with_replay, video=film)
-    with counted("reading") as tell:
+    with count_bar("reading") as tell:
         page = write_page(cfg, tell)
     write_json(json_file, json_text(page.as_json()))
     if json_file != STDOUT:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nao_testbed.controllers.registry import check_controllers
-from nao_testbed.experiments.closed_loop.warm_up import say_before_a_run
+from nao_testbed.experiments.closed_loop.warm_up import warn_before_run
 from nao_testbed.experiments.common.options import (
     check_json_file,
     json_text,
@@ -146,7 +146,7 @@ def _run(
     planned: PlannedRun, arguments: RunArguments
 ) -> tuple[ScenarioRun, RunStopped | None]:
     """Run one and write its results, even if it was interrupted."""
-    say_before_a_run()
+    warn_before_run()
     folder, stopped = _make_folder(planned.out), None
     try:
         run = _with_progress(planned.scenario, folder, arguments)

@@ -38,7 +38,7 @@ from nao_testbed.controllers.interface.robot_interface import (
     check_current_limit,
     check_shift,
 )
-from nao_testbed.experiments.closed_loop.controller_failure import blamed_on
+from nao_testbed.experiments.closed_loop.controller_failure import attribute_errors_to
 from nao_testbed.models import BadInput, Robot, TestbedError, UnknownName
 from nao_testbed.models.errors import FOREIGN_ERRORS
 from nao_testbed.models.resources import DeviceKind
@@ -251,7 +251,7 @@ class StiffnessOwner:
         """Token of all leaves, until one is lost."""
         self._tickets = dict.fromkeys(self._leaves, first)
         self.controller = controller
-        with blamed_on(controller, "reset"):
+        with attribute_errors_to(controller, "reset"):
             controller.reset(robot)
         self.shift = np.zeros(len(robot.joints))
         """(n_joints,) last submitted shift of the set-points, in rad."""
@@ -268,7 +268,7 @@ class StiffnessOwner:
 
     def change(self, controller: Controller) -> None:
         """Switch to another controller from its next period on; it is reset."""
-        with blamed_on(controller, "reset"):
+        with attribute_errors_to(controller, "reset"):
             controller.reset(self._robot)
         self.controller = controller
 
@@ -281,7 +281,9 @@ class StiffnessOwner:
         """
         if tick % self._period:
             return
-        with blamed_on(self.controller, f"its step at t = {observation.time_s:.3f} s"):
+        with attribute_errors_to(
+            self.controller, f"its step at t = {observation.time_s:.3f} s"
+        ):
             decided = self.controller.step(observation)
         check_answer(self.controller, decided)
         self._submit(decided)

@@ -19,7 +19,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Column as ProgressColumn
 from rich.text import Text
 
-from nao_testbed.experiments.closed_loop.warm_up import say_before_a_run
+from nao_testbed.experiments.closed_loop.warm_up import warn_before_run
 from nao_testbed.experiments.common.drawing.page import DataTable
 from nao_testbed.experiments.common.options import (
     check_json_file,
@@ -192,7 +192,7 @@ def run_sweep_command(cfg: SweepCfg) -> int:
     out = cfg.out or Path("runs", "sweeps", plain_name(path.stem))
     TrialStore(out, spec).check()
     _confirm(spec, cfg)
-    say_before_a_run()
+    warn_before_run()
     last = Tally(total=spec.n_trials)
     begin = time.monotonic()
     try:

@@ -22,7 +22,7 @@ from nao_testbed.experiments.common.options import (
     json_text,
     write_json,
 )
-from nao_testbed.experiments.common.progress import console_for, counted
+from nao_testbed.experiments.common.progress import console_for, count_bar
 from nao_testbed.experiments.common.signals import exit_status, stop_reason
 from studies.predict_published.prediction import (
     GIVEN,
@@ -179,7 +179,7 @@ def run_prediction(
     check_json_file(json_file)
     check_figure_file(figure)
     try:
-        with counted("simulating", cfg.robots_each) as tell:
+        with count_bar("simulating", cfg.robots_each) as tell:
             found = predict(cfg, tell, keep)
     except KeyboardInterrupt as stop:
         kept = (

@@ -15,7 +15,7 @@ from nao_testbed.experiments.common.options import (
     json_text,
     write_json,
 )
-from nao_testbed.experiments.common.progress import console_for, counted
+from nao_testbed.experiments.common.progress import console_for, count_bar
 from nao_testbed.experiments.heat.identification.heat_log import (
     HeatLog,
     HeatLogCfg,
@@ -212,7 +212,7 @@ def run_identify(cfg: IdentifyCfg, robot: Path | None, json_file: str | None) ->
         BadInput: something asked for cannot be used, or the file not be written.
     """
     check_json_file(json_file)
-    with counted("reading") as tell:
+    with count_bar("reading") as tell:
         found = identify(
             cfg, load_robot(robot), lambda done, of: tell(done, of, "fitting")
         )

@@ -10,7 +10,7 @@ from nao_testbed.experiments.common.options import (
     json_text,
     write_json,
 )
-from nao_testbed.experiments.common.progress import console_for, counted
+from nao_testbed.experiments.common.progress import console_for, count_bar
 from nao_testbed.experiments.heat.xray.tables import headline, tables, xray_figure
 from nao_testbed.experiments.heat.xray.xray import XrayCfg, xray
 from nao_testbed.models import Robot
@@ -26,7 +26,7 @@ def run_xray_command(
     """
     check_json_file(json_file)
     check_figure_file(figure)
-    with counted("reading") as tell:
+    with count_bar("reading") as tell:
         found = xray(
             cfg, robot, lambda done, total: tell(done, total, "fitting hypotheses")
         )

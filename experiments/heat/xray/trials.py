@@ -29,14 +29,14 @@ from nao_testbed.controllers.interface.robot_interface import Observation
 from nao_testbed.experiments.closed_loop.leg_forces import StandingLoss
 from nao_testbed.experiments.closed_loop.loop import Loop, run_for
 from nao_testbed.experiments.closed_loop.recording import RunRecording
-from nao_testbed.experiments.closed_loop.warm_up import say_before_a_run
+from nao_testbed.experiments.closed_loop.warm_up import warn_before_run
 from nao_testbed.experiments.common.drawing.page import Column, DataTable, Row, number
 from nao_testbed.experiments.common.options import (
     check_json_file,
     json_text,
     write_json,
 )
-from nao_testbed.experiments.common.progress import console_for, counted
+from nao_testbed.experiments.common.progress import console_for, count_bar
 from nao_testbed.experiments.common.robot_setting import RobotSetting
 from nao_testbed.experiments.common.signals import exit_status, stop_reason
 from nao_testbed.experiments.heat.xray.standing_model import Assumptions
@@ -307,7 +307,7 @@ def _record(
         command=(),
         experiment="xray",
     )
-    with recording.told_if_broken_off():
+    with recording.close_on_error():
         square = _stand(loop, seconds, recording)
     recording.close("done")
     return square
@@ -467,11 +467,11 @@ def run_trials_command(cfg: TrialsCfg, json_file: str | None) -> int:
     robot = load_robot(cfg.robot)
     drawn_setting(robot, cfg, 0).check(robot)
     check_json_file(json_file)
-    say_before_a_run()
+    warn_before_run()
     found: list[Diagnosis] = []
     status = 0
     try:
-        with counted("robots", cfg.robots) as tell:
+        with count_bar("robots", cfg.robots) as tell:
             for one in run_trials(cfg, min(cfg.robots, processors())):
                 found.append(one)
                 tell(len(found), cfg.robots, "robots")

@@ -23,7 +23,7 @@ from nao_testbed.controllers.registry import check_controller, make_controller
 from nao_testbed.experiments.closed_loop.controller_failure import ControllerFailed
 from nao_testbed.experiments.closed_loop.loop import Loop, PacedRobot
 from nao_testbed.experiments.closed_loop.robot_source import SimulatorSource
-from nao_testbed.experiments.closed_loop.warm_up import say_if_it_compiles
+from nao_testbed.experiments.closed_loop.warm_up import warn_if_compiling
 from nao_testbed.experiments.common.options import (
     check_json_file,
     json_text,
@@ -176,7 +176,7 @@ def run_robot_command(
     model = load_robot(source.robot_folder)
     check_controller(cfg.controller, model)
     check_json_file(json_file)
-    say_if_it_compiles()
+    warn_if_compiling()
     try:
         robot = source.open()
     except (ConnectionTimeout, ConnectionLost) as error:
@@ -261,7 +261,7 @@ class RealRobotRun:
         except KeyboardInterrupt as stop:
             reason, status = f"failed: {stop_reason(stop)}", exit_status(stop)
         except ControllerFailed as error:
-            error.keep(self._recording.folder)
+            error.save_traceback(self._recording.folder)
             reason, status = f"failed: {error}", 1
         except (
             SupervisorStop,

@@ -253,7 +253,7 @@ class ScenarioRunner:
         except SlotsFailed as error:
             for failure in error.failures:
                 if isinstance(failure.error, ControllerFailed):
-                    self._recording.keep_traceback(failure.error)
+                    self._recording.save_traceback(failure.error)
             self.fail(str(SlotsFailed(error.failures, error.count)))
 
     def _record(self, tick: int) -> None:
@@ -428,7 +428,7 @@ def run_scenario(
     plan, recording = open_recording(scenario, folder, proves=proves, command=command)
     whole = TraceFile(folder) if proves and folder is not None else None
     try:
-        with recording.told_if_broken_off():
+        with recording.close_on_error():
             proof = Proof() if proves and checks else None
             with deferred_signals(PATIENCE_S):  # third-party code may hang
                 runner = ScenarioRunner(plan, recording, proof, whole, proves=proves)

@@ -25,8 +25,8 @@ from nao_testbed.experiments.common.form_parts import (
     Notes,
     Part,
     Priority,
-    how_many,
     plain,
+    value_or_many,
 )
 from nao_testbed.experiments.scenarios.scenario import Behaviour
 from nao_testbed.experiments.scenarios.vocabulary.lookup import (
@@ -54,7 +54,7 @@ class PolicyForm(Part):
 
 
 AnyPolicy = Annotated[
-    Annotated[Name, ONE] | Annotated[PolicyForm, MANY], Discriminator(how_many)
+    Annotated[Name, ONE] | Annotated[PolicyForm, MANY], Discriminator(value_or_many)
 ]
 """A name, or a mapping with a name and settings."""
 

@@ -46,9 +46,9 @@ from nao_testbed.experiments.common.form_parts import (
     BehaviourPath,
     FiniteFloat,
     Name,
-    how_many,
     kinds_of,
     tagged_union,
+    value_or_many,
 )
 from nao_testbed.experiments.scenarios.vocabulary.conditions import (
     AnyCondition,
@@ -283,7 +283,7 @@ class OrderJudge(Judge[OrderExpectation], of=OrderExpectation):
 
 Names = Annotated[list[Name], Field(min_length=1)]
 NameOrNames = Annotated[
-    Annotated[Name, ONE] | Annotated[Names, MANY], Discriminator(how_many)
+    Annotated[Name, ONE] | Annotated[Names, MANY], Discriminator(value_or_many)
 ]
 
 
@@ -514,7 +514,7 @@ class GroupJudge(Judge[GroupExpectation], of=GroupExpectation):
 
 Range = Annotated[list[Times], Field(min_length=2, max_length=2)]
 CountForm = Annotated[
-    Annotated[Times, ONE] | Annotated[Range, MANY], Discriminator(how_many)
+    Annotated[Times, ONE] | Annotated[Range, MANY], Discriminator(value_or_many)
 ]
 """A number, or the lowest and the highest."""
 

@@ -13,8 +13,8 @@ import numpy as np
 from nao_testbed.experiments.closed_loop.recording import base_pose_of
 from nao_testbed.experiments.closed_loop.trial import TrialCfg
 from nao_testbed.experiments.closed_loop.warm_up import (
-    say_before_a_run,
-    say_if_it_compiles,
+    warn_before_run,
+    warn_if_compiling,
 )
 from nao_testbed.experiments.common.signals import (
     deferred_signals,
@@ -162,7 +162,7 @@ def run_serve(
             file=sys.stderr,
             flush=True,
         )
-    (say_before_a_run if log is None else say_if_it_compiles)()
+    (warn_before_run if log is None else warn_if_compiling)()
     sys.setswitchinterval(SWITCH_S)
     folder = None
     if log is None:

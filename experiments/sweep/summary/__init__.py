@@ -210,12 +210,12 @@ def is_near_published(sweep: Sweep) -> bool:
 
     Only then the published outcomes are comparable.
     """
-    return _is_kept_near(sweep) and not _other_setting(sweep)
+    return _is_kept_near(sweep) and not _setting_differences(sweep)
 
 
 def why_no_band(sweep: Sweep) -> str | None:
     """Return why kept robots are not compared with the published outcomes."""
-    found = _other_setting(sweep) if _is_kept_near(sweep) else ()
+    found = _setting_differences(sweep) if _is_kept_near(sweep) else ()
     return differences_line(found) if found else None
 
 
@@ -231,7 +231,7 @@ def _is_kept_near(sweep: Sweep) -> bool:
     )
 
 
-def _other_setting(sweep: Sweep) -> tuple[str, ...]:
+def _setting_differences(sweep: Sweep) -> tuple[str, ...]:
     """Return the differences of the robots' setting from that of ES2659053.
 
     Unknown properties of ES2659053's robot may be drawn: calibration errors, starts,

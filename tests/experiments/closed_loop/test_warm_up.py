@@ -9,8 +9,8 @@ from nao_testbed.controllers.heat_minimization.standing_problem import base_colu
 from nao_testbed.experiments.closed_loop.warm_up import (
     DEFAULT_IS_MUJOCO,
     main,
-    say_before_a_run,
-    say_if_it_compiles,
+    warn_before_run,
+    warn_if_compiling,
 )
 from nao_testbed.sim.servo import _run, servo_torques
 
@@ -27,10 +27,10 @@ def test_a_first_run_says_that_it_compiles(
     cache = SimpleNamespace(cache_path=str(tmp_path))
     kernel = SimpleNamespace(__name__="servo_torques", _cache=cache)
     monkeypatch.setattr("nao_testbed.sim.servo.servo_torques", kernel)
-    say_if_it_compiles()
-    assert capsys.readouterr().err.startswith("the first run of an installation")
+    warn_if_compiling()
+    assert capsys.readouterr().err.startswith("the first run compiles")
     (tmp_path / "servo.servo_torques-200.py311.nbi").touch()
-    say_if_it_compiles()
+    warn_if_compiling()
     assert capsys.readouterr().err == ""
 
 
@@ -38,7 +38,7 @@ def test_an_installation_that_has_run_says_nothing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     main()
-    say_if_it_compiles()
+    warn_if_compiling()
     assert capsys.readouterr().err == ""
 
 
@@ -54,9 +54,9 @@ def test_it_is_said_once_that_mujoco_stands_in(
     engine: str,
     said: str,
 ) -> None:
-    monkeypatch.setattr(f"{WARM_UP}.say_if_it_compiles", lambda: None)
+    monkeypatch.setattr(f"{WARM_UP}.warn_if_compiling", lambda: None)
     monkeypatch.setattr(f"{WARM_UP}.default_engine", lambda: engine)
-    say_before_a_run()
+    warn_before_run()
     assert capsys.readouterr().err == said
 
 
@@ -66,6 +66,6 @@ def test_each_command_that_simulates_says_it() -> None:
     silent = {
         path.name
         for path in folder.rglob("*.py")
-        if "    say_if_it_compiles()\n" in path.read_text(encoding="utf-8")
+        if "    warn_if_compiling()\n" in path.read_text(encoding="utf-8")
     }
     assert silent - {"run_robot.py"} == {"warm_up.py", "replay.py"}

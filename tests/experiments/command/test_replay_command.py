@@ -28,7 +28,7 @@ def test_a_heat_experiment_is_replayed_as_it_was(
     assert (ran.status, ran.err) == (0, "")
     assert "60 observations, 0.00 to 1.18 s, every 20 ms" in ran.out
     assert "bit for bit" in ran.out
-    assert "not from 0.00 s on" in ran.out
+    assert "until 0.00 s" in ran.out
     data = json.loads((here / "answers.json").read_text(encoding="utf-8"))
     assert data == json.loads((here / "answers/replay.json").read_text("utf-8"))
     assert data["run"]["is_exact"] is True

@@ -10,9 +10,9 @@ from nao_testbed.controllers import Limits, Observation
 from nao_testbed.controllers.interface.controller import has_signals
 from nao_testbed.controllers.registry import make_controller
 from nao_testbed.experiments.regression import StandingCfg, run_standing_trial
-from nao_testbed.experiments.regression.watched_controller import (
-    WatchedController,
-    breach_of,
+from nao_testbed.experiments.regression.monitored_controller import (
+    MonitoredController,
+    find_breach,
 )
 from nao_testbed.models import Robot
 
@@ -26,8 +26,8 @@ def ones(robot: Robot, **changed: float) -> np.ndarray:
 
 def test_limits_with_and_without_a_shift_are_sound(two_leg: Robot) -> None:
     sound = Limits(stiffness=ones(two_leg, left_knee=0.0))
-    assert breach_of(sound, two_leg) is None
-    assert breach_of(replace(sound, shift=-0.1 * ones(two_leg)), two_leg) is None
+    assert find_breach(sound, two_leg) is None
+    assert find_breach(replace(sound, shift=-0.1 * ones(two_leg)), two_leg) is None
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_limits_with_and_without_a_shift_are_sound(two_leg: Robot) -> None:
     ],
 )
 def test_what_is_no_answer_is_named(answer: Any, what: str, two_leg: Robot) -> None:
-    breach = breach_of(answer(two_leg), two_leg)
+    breach = find_breach(answer(two_leg), two_leg)
     assert breach is not None
     assert what in breach[0]
     assert breach[1].startswith("it must be") or "from 0 to 1" in breach[1]
@@ -150,7 +150,7 @@ def test_what_the_sensors_say_is_not_written_into(
     trial = run_standing_trial(Paints(None), short, tmp_path)
     assert trial.breach is not None
     assert trial.breach.startswith(
-        f"paints wrote into the observation ({field}) at 0.32 s; it must leave it"
+        f"paints wrote into the observation ({field}) at 0.32 s; it must not change it"
     )
 
 
@@ -205,10 +205,10 @@ def test_a_step_that_cannot_be_called_is_told_without_a_line(
 
 def test_who_is_watched_keeps_its_signals_and_switches_but_not_its_name() -> None:
     controller: Any = make_controller("minheat")
-    watched: Any = WatchedController(controller, "mine")
+    watched: Any = MonitoredController(controller, "mine")
     assert watched.signal_names == controller.signal_names
     watched.enabled = False
     assert controller.enabled is False
     assert (watched.name, controller.name) == ("mine", "minheat")
     assert has_signals(watched)
-    assert not hasattr(WatchedController(make_controller("fixed"), "f"), "signals")
+    assert not hasattr(MonitoredController(make_controller("fixed"), "f"), "signals")

@@ -11,7 +11,7 @@ import pytest
 from nao_testbed.experiments.regression import GoldenRun, StandingTrial
 from nao_testbed.experiments.regression.golden import (
     BY_UNIT,
-    other_numbers,
+    number_differences,
     table_of,
     tolerances_of,
 )
@@ -61,7 +61,7 @@ def test_nothing_is_written_without_the_option(
 def test_a_missing_golden_run_says_how_to_make_it(
     fixed: StandingTrial, tmp_path: Path
 ) -> None:
-    with pytest.raises(AssertionError, match="--nao-testbed-regenerate, look at it"):
+    with pytest.raises(AssertionError, match="--nao-testbed-regenerate, review it"):
         golden(tmp_path).check(fixed)
     assert not list(tmp_path.iterdir())
 
@@ -75,9 +75,11 @@ def test_a_difference_is_told_with_column_time_and_tolerance(
     with pytest.raises(AssertionError) as failed:
         golden(kept).check(fixed)
     said = str(failed.value)
-    assert said.startswith("fixed is not its golden run: motor_torque.left_knee was ")
+    assert said.startswith(
+        "fixed differs from its golden run: motor_torque.left_knee was "
+    )
     assert "N·m at 1.50 s" in said
-    assert "it may be off by 0.02 N·m. 1 of 24 columns differ." in said
+    assert "the tolerance is 0.02 N·m. 1 of 24 columns differ." in said
     assert "run pytest with --nao-testbed-regenerate" in said
     golden(kept).check(fixed, tolerances={"motor_torque": 0.05})
     golden(kept).check(
@@ -92,7 +94,9 @@ def test_the_versions_that_changed_are_told(fixed: StandingTrial, kept: Path) ->
     path.write_text(json.dumps(said), encoding="utf-8")
     golden(kept).check(fixed)
     other_number(kept, "limits.left_knee", 0, -0.5)
-    with pytest.raises(AssertionError, match=r"It was made with numpy 1\.0, now .*\.$"):
+    with pytest.raises(
+        AssertionError, match=r"Versions changed: numpy 1\.0, now .*\.$"
+    ):
         golden(kept).check(fixed)
 
 
@@ -102,7 +106,7 @@ def test_a_damaged_file_is_refused(
     fixed: StandingTrial, kept: Path, name: str, text: str
 ) -> None:
     (kept / name).write_text(text, encoding="utf-8")
-    with pytest.raises(BadInput, match="anew"):
+    with pytest.raises(BadInput, match="Regenerate"):
         golden(kept).check(fixed)
 
 
@@ -149,11 +153,11 @@ def test_a_table_holds_the_newest_values_before_its_times(fixed: StandingTrial) 
 def test_a_number_that_is_none_differs_from_one() -> None:
     units = {"q.knee": "rad", "q.hip": "rad"}
     was = pd.DataFrame({"q.knee": [0.0, np.nan], "q.hip": [1.0, 1.0]}, index=[0.5, 1.0])
-    said = other_numbers(was, was.fillna(0.0), units, tolerances_of(units, {}))
+    said = number_differences(was, was.fillna(0.0), units, tolerances_of(units, {}))
     assert said
     assert said.startswith("q.knee was nan rad at 1.00 s and is 0 rad")
     assert "1 of 2 columns" in said
-    assert other_numbers(was, was, units, tolerances_of(units, {})) is None
+    assert number_differences(was, was, units, tolerances_of(units, {})) is None
 
 
 def test_messages(messages: Messages, fixed: StandingTrial, kept: Path) -> None:

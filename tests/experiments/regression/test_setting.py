@@ -124,8 +124,8 @@ def fails() -> Any:
         ("constant:much", "has no number"),
         (3, "controller is 3; give a name such as 'smart'"),
         (Nameless, "controller Nameless has name ''"),
-        (fails, "fails makes no controller: ValueError: no gains"),
-        (dict, "dict makes {}, which is no controller"),
+        (fails, "fails creates no controller: ValueError: no gains"),
+        (dict, "dict returns {}, which is not a controller"),
     ],
 )
 def test_what_is_no_controller_is_refused(

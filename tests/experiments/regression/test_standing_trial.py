@@ -13,7 +13,7 @@ from nao_testbed.experiments.regression import (
     StandingTrial,
     run_standing_trial,
 )
-from nao_testbed.experiments.regression.watched_controller import Decisions, StepTimes
+from nao_testbed.experiments.regression.monitored_controller import Decisions, StepTimes
 from nao_testbed.models import BadInput
 from tests.messages import Messages, each
 
@@ -65,7 +65,7 @@ def test_who_falls_fails_every_assertion(
     )
     for assertion, bound in judged:
         sentence = sentence_of(assertion, bound)
-        assert "constant:0.01 cannot be judged: it fell at" in sentence
+        assert "constant:0.01 cannot be evaluated: it fell at" in sentence
 
 
 def test_cooler_is_by_the_share_that_is_asked(fixed: StandingTrial) -> None:
@@ -74,8 +74,8 @@ def test_cooler_is_by_the_share_that_is_asked(fixed: StandingTrial) -> None:
     cool.is_cooler_than(hot)
     cool.is_cooler_than(hot, by=0.3)
     assert sentence_of(cool.is_cooler_than, hot, by=0.31) == (
-        "fixed is not cool enough: its legs turned 7 J into heat, 30.0 % less than "
-        "fixed, 10 J; at least 31 % less is asked."
+        "fixed is not cool enough: the legs dissipated 7 J, 30.0 % less than "
+        "fixed (10 J); required: at least 31 % less."
     )
     assert "42.9 % more than" in sentence_of(hot.is_cooler_than, cool)
     assert "as much as" in sentence_of(hot.is_cooler_than, hot)
@@ -84,19 +84,21 @@ def test_cooler_is_by_the_share_that_is_asked(fixed: StandingTrial) -> None:
 def test_the_least_loss_is_a_multiple(fixed: StandingTrial) -> None:
     near = with_result(fixed, legs_power_w=1.3, least_power_w=1.0)
     near.is_near_the_least_loss(1.3)
-    assert "1.30 times the 1 W" in sentence_of(near.is_near_the_least_loss, 1.29)
-    with pytest.raises(BadInput, match="not known"):
+    assert "1.30 times the minimum of 1 W" in sentence_of(
+        near.is_near_the_least_loss, 1.29
+    )
+    with pytest.raises(BadInput, match="unknown"):
         with_result(fixed, least_power_w=None).is_near_the_least_loss()
     helped = with_result(fixed, legs_power_w=1.3, least_with_gears_w=0.5)
     helped.is_near_the_least_loss(2.6, gears_help=True)
     sentence = sentence_of(helped.is_near_the_least_loss, 2.0, gears_help=True)
-    assert "2.60 times the 0.5 W" in sentence
+    assert "2.60 times the minimum of 0.5 W" in sentence
 
 
 def test_settling_late_or_never_is_told(fixed: StandingTrial) -> None:
     settled = with_result(fixed, settled_s=12.0)
     settled.settles_within(12.0)
-    assert "settled at 12.0 s; it must within 11 s" in sentence_of(
+    assert "settled at 12.0 s; it must settle within 11 s" in sentence_of(
         settled.settles_within, 11.0
     )
     never = with_result(fixed, settled_s=None)
@@ -187,7 +189,7 @@ def test_a_bound_without_meaning_is_refused(fixed: StandingTrial, value: Any) ->
         lambda after_s: fixed.respects_limit(1.0, after_s=after_s),
     )
     for assertion in judged:
-        with pytest.raises(BadInput, match=r"give|needs a limit"):
+        with pytest.raises(BadInput, match=r"give|needs either a limit"):
             assertion(value)
 
 

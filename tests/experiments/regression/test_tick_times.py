@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from nao_testbed.controllers import ConstantStiffness, Limits, Observation
-from nao_testbed.experiments.regression import watched_controller
+from nao_testbed.experiments.regression import monitored_controller
+from nao_testbed.experiments.regression.monitored_controller import StepTimes
 from nao_testbed.experiments.regression.verdicts import (
     WARM_UP_STEPS,
     tick_times,
     too_slow,
 )
-from nao_testbed.experiments.regression.watched_controller import StepTimes
 from nao_testbed.models import Robot
 from tests.controllers.conftest import make_observation
 
@@ -75,8 +75,8 @@ def test_no_system_call_lies_within_the_wall_time(
         return tell
 
     for name in ("perf_counter", "thread_time"):
-        monkeypatch.setattr(watched_controller, name, clock(name))
-    watched = watched_controller.WatchedController(Notes(1.0), "notes")
+        monkeypatch.setattr(monitored_controller, name, clock(name))
+    watched = monitored_controller.MonitoredController(Notes(1.0), "notes")
     watched.reset(two_leg)
     watched.step(make_observation(two_leg, "Stand"))
     assert called[1:-1] == ["perf_counter", "step", "perf_counter"]

@@ -79,20 +79,20 @@ SENTENCES = {
     "test_nan": "nan returned a stiffness of NaN for RAnkleRoll at 0.50 s; it must be "
     "a finite number.",
     "test_toppler": "toppler does not stay up: it fell at # s of 2 s.",
-    "test_toppler_is_not_called_cool": "toppler cannot be judged: it fell at # s of "
+    "test_toppler_is_not_called_cool": "toppler cannot be evaluated: it fell at # s of "
     "2 s.",
     "test_overreacher": "overreacher shifts too far: the set-point of HeadYaw by 6.00 "
     "degrees at 1.18 s; at most 3 degrees is allowed.",
-    "test_limitless_is_no_cooler": "limitless is not cool enough: its legs turned # J "
-    "into heat, as much as fixed, # J; at least 30 % less is asked.",
+    "test_limitless_is_no_cooler": "limitless is not cool enough: the legs dissipated "
+    "# J, as much as fixed (# J); required: at least 30 % less.",
     "test_limitless_is_too_hot": "limitless gets too hot: motor RShoulderPitch was "
     "above 29 °C at 0.0 s and reached # °C.",
     "test_contract[generous]": "generous returned a stiffness of 1.2 for LHipRoll at "
-    "0.00 s; it must lie from 0 to 1.",
+    "0.00 s; it must be between 0 and 1.",
     "test_contract[silent]": "silent returned None from step at 0.00 s; it must be "
-    "Limits(stiffness=...) with a number a joint.",
+    "Limits(stiffness=...) with one number per joint.",
     "test_contract[short]": "short returned a stiffness of shape (10,) at 0.00 s; it "
-    "must be (26,), a number a joint of nao.",
+    "must be (26,), one number per joint of nao.",
     "test_contract[fumbler]": "fumbler raised KeyError: 'LKneePich' in step "
     "(bad_controllers.py:#) at 0.00 s.",
     "test_contract[unready]": "unready raised RuntimeError: no licence in reset "

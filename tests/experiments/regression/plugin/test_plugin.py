@@ -180,7 +180,7 @@ def test_it(standing_trial, golden_run):
     softer = run(pytester, text.replace('"fixed"', '"constant:0.85"'))
     softer.assert_outcomes(failed=1)
     softer.stdout.fnmatch_lines(
-        ["E *constant:0.85 is not its golden run: limits.*was 1 at 0.50 s and is 0.85*"]
+        ["E *constant:0.85 differs from its golden run: limits.*was 1 at 0.50 s and*"]
     )
 
 

@@ -193,7 +193,7 @@ def test_a_damaged_event_is_told_and_replayed_around(
     result, _ = replay_controllers(recording)
     console = Console(width=120, record=True, file=io.StringIO())
     console.print(*replay_tables(result))
-    assert "1 line of its events is damaged" in console.export_text()
+    assert "1 line of the events is damaged" in console.export_text()
 
 
 @pytest.mark.requirement("JD-17")
@@ -274,7 +274,7 @@ def test_without_a_recorded_controller_the_first_one_is_the_reference(
         recording.row(sim, seen)
     recording.close("done")
     sim.close()
-    with pytest.raises(BadInput, match="which controller it had; name one"):
+    with pytest.raises(BadInput, match="does not name its controller; give one"):
         opened(tmp_path)
     result, answers = replay_controllers(opened(tmp_path, "constant:0.6", "fixed"))
     assert result.reference == "constant:0.6"

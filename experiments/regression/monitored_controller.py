@@ -24,7 +24,7 @@ from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.values import FloatArray
 
 
-def breach_of(answer: Any, robot: Robot) -> tuple[str, str] | None:
+def find_breach(answer: Any, robot: Robot) -> tuple[str, str] | None:
     """Return the fault of a step's answer; None if it is valid.
 
     Args:
@@ -35,8 +35,8 @@ def breach_of(answer: Any, robot: Robot) -> tuple[str, str] | None:
         The fault, such as `returned None from step`, and the requirement.
     """
     if not isinstance(answer, Limits):
-        rule = "it must be Limits(stiffness=...) with a number a joint"
-        return f"returned {_a(answer)} from step", rule
+        rule = "it must be Limits(stiffness=...) with one number per joint"
+        return f"returned {_type_text(answer)} from step", rule
     wrong = _breach_of_array("a stiffness", answer.stiffness, robot)
     if wrong is None:
         stiffness = answer.stiffness
@@ -44,7 +44,7 @@ def breach_of(answer: Any, robot: Robot) -> tuple[str, str] | None:
         if len(outside):
             value = f"{stiffness[outside[0]]:.4g}"
             what = f"returned a stiffness of {value} for {_joints(robot, outside)}"
-            return what, "it must lie from 0 to 1"
+            return what, "it must be between 0 and 1"
         if answer.shift is not None:
             wrong = _breach_of_array("a shift", answer.shift, robot)
     return wrong
@@ -53,11 +53,14 @@ def breach_of(answer: Any, robot: Robot) -> tuple[str, str] | None:
 def _breach_of_array(what: str, array: Any, robot: Robot) -> tuple[str, str] | None:
     n = len(robot.joints)
     if not isinstance(array, np.ndarray):
-        return f"returned {what} that is {_a(array)}", "it must be a numpy array"
+        return (
+            f"returned {what} that is {_type_text(array)}",
+            "it must be a numpy array",
+        )
     if array.dtype != np.float64:
         return f"returned {what} of dtype {array.dtype}", "it must be float64"
     if array.shape != (n,):
-        rule = f"it must be ({n},), a number a joint of {robot.name}"
+        rule = f"it must be ({n},), one number per joint of {robot.name}"
         return f"returned {what} of shape {array.shape}", rule
     bad = np.flatnonzero(~np.isfinite(array))
     if len(bad):
@@ -73,7 +76,7 @@ def _joints(robot: Robot, which: NDArray[np.intp]) -> str:
     return first if len(which) == 1 else f"{first} and {len(which) - 1} more"
 
 
-def _a(value: object) -> str:
+def _type_text(value: object) -> str:
     if value is None:
         return "None"
     name = type(value).__name__
@@ -110,7 +113,7 @@ class StepTimes:
     """(m,) of that, what the calling thread computed, in s."""
 
 
-class WatchedController(ControllerWrapper):
+class MonitoredController(ControllerWrapper):
     """Another controller; every answer is checked and copied."""
 
     name = ""
@@ -141,7 +144,7 @@ class WatchedController(ControllerWrapper):
         except BaseException as error:  # whatever a foreign controller raises
             if is_stop_signal(error):
                 raise
-            raise self._break(_raised(error, "reset")) from error
+            raise self._record_breach(_raised(error, "reset")) from error
 
     def step(self, observation: Observation) -> Limits:
         """Pass it on, note the time and look at the answer.
@@ -163,17 +166,17 @@ class WatchedController(ControllerWrapper):
             if is_stop_signal(error):
                 raise
             what = _raised(error, "step")
-            raise self._break(f"{what} at {time_s:.2f} s") from error
+            raise self._record_breach(f"{what} at {time_s:.2f} s") from error
         written = [n for n, b in _bytes_of(observation).items() if b != before[n]]
         if written:
-            raise self._break(
+            raise self._record_breach(
                 f"wrote into the observation ({', '.join(written)}) at {time_s:.2f} s; "
-                "it must leave it as it is, since the recording reads the same arrays"
+                "it must not change it, since the recording reads the same arrays"
             )
-        wrong = breach_of(answer, self._robot)
+        wrong = find_breach(answer, self._robot)
         if wrong is not None:
             what, rule = wrong
-            raise self._break(f"{what} at {time_s:.2f} s; {rule}")
+            raise self._record_breach(f"{what} at {time_s:.2f} s; {rule}")
         shift = self._no_shift if answer.shift is None else answer.shift.copy()
         self._time_s.append(time_s)
         self._stiffness.append(answer.stiffness.copy())
@@ -183,7 +186,7 @@ class WatchedController(ControllerWrapper):
         return answer
 
     def decisions(self) -> Decisions:
-        """Return what it has answered so far."""
+        """Return its outputs so far."""
         shape = (len(self._time_s), len(self._robot.joints))
         return Decisions(
             time_s=np.array(self._time_s),
@@ -193,10 +196,10 @@ class WatchedController(ControllerWrapper):
         )
 
     def step_times(self) -> StepTimes:
-        """Return what its steps have taken so far."""
+        """Return the times of its steps so far."""
         return StepTimes(wall_s=np.array(self._wall_s), cpu_s=np.array(self._cpu_s))
 
-    def _break(self, what: str) -> ControllerBreach:
+    def _record_breach(self, what: str) -> ControllerBreach:
         self.breach = f"{self.name} {what}."
         return ControllerBreach(self.breach)
 
