@@ -55,6 +55,7 @@ class LinkRow(SourcedRow):
     """`links.csv`: a body, its parent joint, and its inertia about its CoM.
 
     Axes of the inertia are those of the link. The base has no parent, joint or axis.
+    The origin is that of the joint frame in the parent link, in m and rad.
     """
 
     name: Name
@@ -76,6 +77,9 @@ class LinkRow(SourcedRow):
     ixy: Real
     ixz: Real
     iyz: Real
+    origin_roll: Real = 0.0
+    origin_pitch: Real = 0.0
+    origin_yaw: Real = 0.0
 
 
 class ShapeRow(CsvRow):

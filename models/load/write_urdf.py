@@ -35,7 +35,7 @@ HEADER = """<?xml version="1.0"?>
 <!--
   Generated from the tables in {folder}/; do not edit. To write it anew:
     python -m nao_testbed.models.load.write_urdf models/{folder}
-  Masses and joints: [nao-v5-urdf], made left-right symmetric; shapes: own primitives.
+  Masses and joints: {sources}; shapes: own primitives.
   What each number is and where it comes from: {folder}/README.md.
 -->
 """
@@ -73,7 +73,8 @@ def write_urdf(folder: Path, name: str) -> str:
         all_shapes.append(shape)
         if shape.mirror == "yes":
             all_shapes.append(mirrored(shape))
-    text = [HEADER.format(folder=folder.name), f'<robot name="{name}">']
+    header = HEADER.format(folder=folder.name, sources=_sources(links))
+    text = [header, f'<robot name="{name}">']
     for material in materials:
         rgba = f"{material.red:g} {material.green:g} {material.blue:g} 1"
         text.append(f'  <material name="{material.name}"><color rgba="{rgba}"/>')
@@ -92,6 +93,14 @@ _SIZES = {
     "cylinder": ("radius", "length"),
 }
 """Shape to the columns of its size."""
+
+
+def _sources(links: Table[LinkRow]) -> str:
+    """Return the sources of the bodies, for the heading."""
+    keys = dict.fromkeys(key for link in links for key in link.source.split())
+    symmetric = any("mirrored" in link.note for link in links)
+    named = " ".join(f"[{key}]" for key in keys)
+    return named + (", made left-right symmetric" if symmetric else "")
 
 
 def _check_link(links: Table[LinkRow], link: LinkRow, joints: Table[JointRow]) -> None:
@@ -252,12 +261,13 @@ def _shape(tag: str, shape: ShapeRow) -> list[str]:
 
 def _joint(link: LinkRow, joint: JointRow) -> list[str]:
     origin = _numbers((link.origin_x, link.origin_y, link.origin_z))
+    rpy = _numbers((link.origin_roll, link.origin_pitch, link.origin_yaw))
     axis = _numbers((link.axis_x or 0.0, link.axis_y or 0.0, link.axis_z or 0.0))
     text = [
         f'  <joint name="{link.joint}" type="revolute">',
         f'    <parent link="{link.parent}"/>',
         f'    <child link="{link.name}"/>',
-        f'    <origin xyz="{origin}" rpy="0 0 0"/>',
+        f'    <origin xyz="{origin}" rpy="{rpy}"/>',
         f'    <axis xyz="{axis}"/>',
         f'    <limit lower="{joint.lower:.10g}" upper="{joint.upper:.10g}" '
         f'effort="{joint.effort_limit:.10g}" velocity="{joint.max_velocity:.10g}"/>',

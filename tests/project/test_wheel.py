@@ -38,9 +38,10 @@ def test_wheel_holds_every_file_of_the_packages(members: set[str]) -> None:
     assert members == on_disk | {f"nao_testbed/{name}" for name in face}
 
 
-def test_wheel_holds_the_robot(members: set[str]) -> None:
-    assert "nao_testbed/models/urdf/nao.urdf" in members
-    assert any(name.startswith("nao_testbed/models/nao/") for name in members)
+def test_wheel_holds_the_robots(members: set[str]) -> None:
+    for robot in ("nao", "g1", "t1"):
+        assert f"nao_testbed/models/urdf/{robot}.urdf" in members
+        assert f"nao_testbed/models/{robot}/robot.yaml" in members
 
 
 def test_wheel_says_version_python_and_licence(wheel: Path) -> None:

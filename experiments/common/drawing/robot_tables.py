@@ -7,6 +7,7 @@ from typing import TypeVar
 from rich.table import Table
 
 from nao_testbed.experiments.common.drawing.plain_table import plain_table
+from nao_testbed.models.load import robot_names
 from nao_testbed.models.resources import ResourceNode
 from nao_testbed.models.robot import Robot
 
@@ -43,6 +44,7 @@ def overview_table(robot: Robot) -> Table:
     table.add_row("feet", ", ".join(robot.feet))
     for name, joints in robot.groups.items():
         table.add_row(f"group {name}", ", ".join(joints))
+    table.add_row("built-in robots", ", ".join(robot_names()))
     return table
 
 

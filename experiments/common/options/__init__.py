@@ -22,6 +22,7 @@ from nao_testbed.experiments.common.options.completion import (
     controllers,
     file_of,
     one_of,
+    robots,
 )
 from nao_testbed.experiments.common.output_files import replacing_only_own_outputs
 from nao_testbed.experiments.common.ranges import range_of
@@ -190,6 +191,7 @@ RobotOption = Annotated[
         "--robot",
         metavar="ROBOT",
         parser=robot_path,
+        autocompletion=robots,
         help="Robot folder, or name of a built-in robot; default: nao.",
     ),
 ]

@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 
 from nao_testbed.models import BadInput
-from nao_testbed.models.load import find_robot_folder
+from nao_testbed.models.load import find_robot_folder, robot_names
 
 EXPERIMENTS = Path(__file__).resolve().parents[2]
 Complete = Callable[..., list[str]]
@@ -31,6 +31,11 @@ def _first_column(context: typer.Context, table: str) -> list[str]:
 
 def _starting(names: list[str], incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
+
+
+def robots(incomplete: str) -> list[str]:
+    """Return the built-in robots; folders are left to the shell."""
+    return _starting([*robot_names()], incomplete)
 
 
 def postures(context: typer.Context, incomplete: str) -> list[str]:

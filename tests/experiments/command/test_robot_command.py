@@ -1,5 +1,6 @@
 """`nao-testbed robot`: what a robot is, and a robot of one's own."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from nao_testbed.experiments.closed_loop.robot_source import (
     SimulatorSource,
     robot_source,
 )
+from nao_testbed.experiments.common.options.completion import robots
 from nao_testbed.experiments.scenarios.reading.load import load_scenario
 from nao_testbed.models import load_robot
 from nao_testbed.models.files.yaml_forms import FileErrors
@@ -23,6 +25,33 @@ robot: mine
 duration_s: 0.1
 behaviours: []
 """
+
+
+@pytest.mark.parametrize("name", ["g1", "t1"])
+def test_a_built_in_robot_is_listed_and_described_by_name(
+    nao_testbed: Run, name: str
+) -> None:
+    listed = next(x for x in nao_testbed("robot").out.splitlines() if "built-in" in x)
+    assert listed.split()[-3:] == ["g1,", "nao,", "t1"]
+    said = nao_testbed(f"robot --robot {name}").out
+    assert f"Robot {name}" in said
+    assert "left_foot" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["g1", "t1"])
+def test_a_built_in_robot_stands(nao_testbed: Run, here: Path, name: str) -> None:
+    run = nao_testbed(
+        f"heat --robot {name} --minutes 0.1 --controllers fixed --out x --json h.json"
+    )
+    assert run.status == 0, run.err
+    (trial,) = json.loads((here / "h.json").read_text("utf-8"))["trials"].values()
+    assert (trial["fell"], trial["failure"]) == (False, None)
+
+
+def test_a_shell_completes_built_in_robots() -> None:
+    assert robots("") == ["g1", "nao", "t1"]
+    assert robots("t") == ["t1"]
 
 
 @pytest.mark.slow(covers=True)

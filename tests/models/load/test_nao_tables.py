@@ -8,8 +8,9 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from nao_testbed.models import Robot
+from nao_testbed.models import Robot, load_robot
 from nao_testbed.models.files.csv_tables import read_table
+from nao_testbed.models.load import find_robot_folder, robot_names
 from nao_testbed.models.load.forms import LedRow, LinkRow
 from nao_testbed.models.load.write_urdf import mirror_name, write_urdf
 from nao_testbed.models.load.xml_tree import Element, parse_xml
@@ -48,9 +49,11 @@ def test_each_sole_has_four_force_sensors_that_are_contact_candidates(
     assert nao.imu.link == nao.base_link
 
 
-def test_urdf_is_what_the_tables_write(nao: Robot) -> None:
-    assert nao.urdf.read_text("utf-8") == write_urdf(nao.folder, nao.name), (
-        "run: python -m nao_testbed.models.load.write_urdf models/nao"
+@pytest.mark.parametrize("name", robot_names())
+def test_urdf_is_what_the_tables_write(name: str) -> None:
+    robot = load_robot(name)
+    assert robot.urdf.read_text("utf-8") == write_urdf(robot.folder, name), (
+        f"run: python -m nao_testbed.models.load.write_urdf models/{name}"
     )
 
 
@@ -152,9 +155,10 @@ def test_pitch_joint_at_two_degrees_off_rises_by_47_kelvin(nao: Robot) -> None:
     assert rise == pytest.approx(47.0, abs=0.5)
 
 
-def test_every_number_says_where_it_comes_from(nao: Robot) -> None:
+@pytest.mark.parametrize("robot", robot_names())
+def test_every_number_says_where_it_comes_from(robot: str) -> None:
     references = (Path(__file__).parents[3] / "REFERENCES.md").read_text("utf-8")
-    for path in sorted(nao.folder.glob("*.csv")):
+    for path in sorted(find_robot_folder(robot).glob("*.csv")):
         if path.name in ("materials.csv", "shapes.csv"):
             continue  # made for the picture
         with path.open(encoding="utf-8") as file:
