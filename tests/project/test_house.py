@@ -168,9 +168,10 @@ def test_a_kept_kernel_calls_none_of_another_module(module: str) -> None:
 @pytest.mark.parametrize("folder", folders())
 def test_a_folder_has_at_most_twelve_entries(folder: str) -> None:
     names = {path.name for path in (ROOT / folder).iterdir()} - {"__pycache__"}
-    # Neither is a place to look for code: the types of what `__init__.py` loads late,
-    # and the empty marker that there are types.
-    entries = names - {"__init__.pyi", "py.typed"}
+    # None is a place to look for code: the types of what `__init__.py` loads late, the
+    # empty marker that there are types, and the data of a robot.
+    robots = {path.parent.name for path in (ROOT / folder).glob("*/robot.yaml")}
+    entries = names - {"__init__.pyi", "py.typed"} - robots
     assert len(entries) <= MOST_ENTRIES, sorted(entries)
 
 
