@@ -336,10 +336,10 @@ class Client(ServerLink, Leasing):
             mark=secrets.token_hex(8),
             wait_s=self._wait_s,
         )
-        asked = self._post_request(data)
+        state = self._post_request(data)
         try:
-            while (outcome := self._read_outcome(asked)) is None:
-                asked = self._poll(asked.ticket, self._wait_s)
+            while (outcome := self._read_outcome(state)) is None:
+                state = self._poll(state.ticket, self._wait_s)
         except BaseException:  # Ctrl-C, or the server is unreachable
             self._withdraw_request(data)
             raise
@@ -390,17 +390,17 @@ class Client(ServerLink, Leasing):
             policy=None if policy is None else PolicyData.of(policy),
             mark=secrets.token_hex(8),
         )
-        asked = self._post_request(data)
-        ticket = Ticket(asked.ticket, request)
-        ticket.outcome = self._read_outcome(asked)
+        state = self._post_request(data)
+        ticket = Ticket(state.ticket, request)
+        ticket.outcome = self._read_outcome(state)
         return ticket
 
     def outcome(self, ticket: Ticket) -> Outcome | None:
         """Return the outcome of a request; None while it waits, or if unknown."""
         if ticket.outcome is None:
             try:
-                asked = self.read(TicketData, self._own("GET", _place(ticket.number)))
-                ticket.outcome = self._read_outcome(asked)
+                state = self.read(TicketData, self._own("GET", _place(ticket.number)))
+                ticket.outcome = self._read_outcome(state)
             except ServerUnreachable:
                 return None
             except (NotRegistered, ServerRestarted):
@@ -414,8 +414,8 @@ class Client(ServerLink, Leasing):
             ServerUnreachable, NotRegistered, ServerRestarted: as `take`.
         """
         while ticket.outcome is None:
-            asked = self._poll(ticket.number, self._wait_s)
-            ticket.outcome = self._read_outcome(asked)
+            state = self._poll(ticket.number, self._wait_s)
+            ticket.outcome = self._read_outcome(state)
         return ticket.outcome
 
     def present(self, owner: str, token: Token, newest: Token) -> Present:
@@ -496,11 +496,11 @@ class Client(ServerLink, Leasing):
     def _poll(self, ticket: int, wait_s: float) -> TicketData:
         return self._call_until_answered("GET", _place(ticket), wait_s=wait_s)
 
-    def _read_outcome(self, asked: TicketData) -> Outcome | None:
+    def _read_outcome(self, state: TicketData) -> Outcome | None:
         """Return the outcome of a request; trust the token of a grant."""
-        if asked.outcome is None:
+        if state.outcome is None:
             return None
-        outcome = asked.outcome.as_outcome()
+        outcome = state.outcome.as_outcome()
         if outcome.token is not None:
             self._trusted.add(outcome.token)
         return outcome
@@ -576,8 +576,8 @@ class Client(ServerLink, Leasing):
             return
         with suppress(TestbedError):
             now = data.model_copy(update={"wait_s": 0.0, "timeout_s": 0.0})
-            asked = self.read(TicketData, self._own("POST", "/owner/requests", now))
-            answer = self._own("DELETE", f"/owner/requests/{asked.ticket}")
+            state = self.read(TicketData, self._own("POST", "/owner/requests", now))
+            answer = self._own("DELETE", f"/owner/requests/{state.ticket}")
             outcome = self.read(TicketData, answer).outcome
             if outcome is not None and outcome.token is not None:
                 self.release(Token.from_text(outcome.token))

@@ -343,7 +343,7 @@ def _refusal(answer: httpx.Response) -> TestbedError:
     return kind(answer.status_code, text)
 
 
-LONGEST_BREAK_S = 2.0
+MAX_BREAK_S = 2.0
 """Maximum pause in s before the reader reconnects."""
 KEPT = 10_000
 """Number of notices kept for a slow iterator; the oldest are dropped."""
@@ -422,7 +422,7 @@ class NoticeReader:
                     return
                 key = self._key
             n_read = self._read_stream(key or "")
-            pause_s = 0.05 if n_read else min(LONGEST_BREAK_S, 2.0 * pause_s + 0.05)
+            pause_s = 0.05 if n_read else min(MAX_BREAK_S, 2.0 * pause_s + 0.05)
 
     def _read_stream(self, key: str) -> int:
         """Read until the stream ends; return the number of lines."""

@@ -131,7 +131,7 @@ def run_take(cfg: TakeCfg) -> int:
     )
     try:
         with temporary_stop_handlers(), client:
-            _say(f"{client.name} is waiting, at most {cfg.timeout_s:g} s ...")
+            _print_status(f"{client.name} is waiting, at most {cfg.timeout_s:g} s ...")
             outcome = client.take(
                 *cfg.names,
                 optional=cfg.optional,
@@ -146,7 +146,7 @@ def run_take(cfg: TakeCfg) -> int:
             holder.has_begun = True
             if cfg.json_file != STDOUT:
                 print(outcome.token.as_text(), flush=True)
-            _say(f"{client.name} holds {', '.join(outcome.obtained)}")
+            _print_status(f"{client.name} holds {', '.join(outcome.obtained)}")
             if outcome.missing:
                 print(f"not free: {', '.join(outcome.missing)}", file=sys.stderr)
             return holder.hold(client, outcome, cfg.hold_s)
@@ -183,7 +183,7 @@ class _Holder:
             return 0
         self._ended.wait(LOOK_S)  # the notice may arrive shortly
         if self._released:
-            _say("released")
+            _print_status("released")
             return 0
         print(f"error: lost: {self._loss_text(client)}", file=sys.stderr)
         return 1
@@ -238,7 +238,7 @@ def _refusal_text(outcome: Outcome) -> str:
     return printable(text)
 
 
-def _say(text: str) -> None:
+def _print_status(text: str) -> None:
     """Print a message in a terminal; print nothing to a pipe."""
     if sys.stderr.isatty():
         print(text, file=sys.stderr)

@@ -57,14 +57,14 @@ class SlotFailure:
 
     tick: int
     """Tick of the ledger."""
-    who: str
+    name: str
     """Owner of a behaviour, or the part of the robot's loop that failed."""
     error: BaseException
 
     def __str__(self) -> str:
         """Return one line of text."""
         kind = type(self.error).__name__
-        return f"{self.who!r} at tick {self.tick}: {kind}: {self.error}"
+        return f"{self.name!r} at tick {self.tick}: {kind}: {self.error}"
 
 
 class SlotsFailed(TestbedError):
@@ -102,14 +102,14 @@ class SlotFailures:
         self._raised = 0
         self._raised_count = 0
 
-    def attempt(self, who: str, tick: int, part: Callable[[], object]) -> bool:
+    def attempt(self, name: str, tick: int, part: Callable[[], object]) -> bool:
         """Run a part of the slot; return False if it failed."""
         try:
             part()
         except FOREIGN_ERRORS as error:  # the slot continues after any error
             self.count += 1
             if len(self.kept) < MAX_KEPT:
-                self.kept.append(SlotFailure(tick=tick, who=who, error=error))
+                self.kept.append(SlotFailure(tick=tick, name=name, error=error))
             return False
         return True
 

@@ -85,12 +85,12 @@ def attach(parts: Parts, connection: Connection) -> LiveRobot:
                     flush=True,
                 )
 
-    def tell(kind: str, data: Mapping[str, object]) -> None:
+    def show_event(kind: str, data: Mapping[str, object]) -> None:
         if kind in SHOWN_EVENTS or data.get("has_failed"):
             live.say(str(data.get("said", kind)))
 
     served.step = step
-    served.on_event.append(tell)
+    served.on_event.append(show_event)
     return live
 
 

@@ -176,7 +176,7 @@ class _Connection(PunctualConnection):
 
     def _watch(self) -> None:
         if self._is_upgraded:
-            self._let_off()
+            self._cancel_limit()
         else:
             super()._watch()
 

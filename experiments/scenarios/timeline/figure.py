@@ -93,7 +93,7 @@ class Mark:
 
 MAX_LEVELS = 4
 """Maximum lines of labels; a mark without room for a label is only a line."""
-LONGEST = 56
+MAX_LETTERS = 56
 """Maximum letters of a label."""
 
 
@@ -103,7 +103,7 @@ def label_span(mark: Mark, duration_s: float, width: float) -> tuple[float, floa
     A label starts at its mark; near the right edge it ends at its mark instead.
     """
     at = mark.time_s / duration_s * width
-    length = (min(len(mark.text), LONGEST) + 2) * LETTER * SIZE
+    length = (min(len(mark.text), MAX_LETTERS) + 2) * LETTER * SIZE
     is_late = at + length > width and at >= length
     return (at - length, at) if is_late else (at, at + length)
 
@@ -143,7 +143,7 @@ def _draw_marks(panels: "Sequence[Axes]", marks: Sequence[Mark], end_s: float) -
         at = mark.time_s / end_s * PANEL
         is_left = label_span(mark, end_s, PANEL)[0] < at
         panels[0].annotate(
-            text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…",
+            text if len(text) <= MAX_LETTERS else f"{text[: MAX_LETTERS - 1]}…",
             (mark.time_s, 1.0),
             (-1 if is_left else 1, 72.0 * MARK * level + 3.0),
             xycoords=panels[0].get_xaxis_transform(),

@@ -84,7 +84,7 @@ def _between(start: Colour, end: Colour, part: float) -> Colour:
 MAX_ROWS = 14
 """Maximum rows of resources, for legibility."""
 
-LONGEST_LABEL = 20
+MAX_LABEL = 20
 """Maximum letters of two names side by side."""
 
 
@@ -136,7 +136,7 @@ def cover(leaves: Sequence[str], tree: ResourceTree) -> str:
             left.difference_update(below)
     names.sort(key=lambda name: -len(tree.leaves(name)))
     names += [leaf for leaf in leaves if leaf not in tree]
-    n = 2 if len(", ".join(names[:2])) <= LONGEST_LABEL else 1
+    n = 2 if len(", ".join(names[:2])) <= MAX_LABEL else 1
     more = len(names) - n
     return ", ".join(names[:n]) + (f" + {more}" if more > 0 else "")
 

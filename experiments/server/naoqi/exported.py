@@ -63,7 +63,7 @@ def _method(service: ALService, name: str) -> Callable[..., object]:
 def _promised(future: Future[Any], where: str) -> qi.Future:
     promise = qi.Promise(lambda _: future.cancel())
 
-    def tell(done: Future[Any]) -> None:
+    def finish(done: Future[Any]) -> None:
         if done.cancelled():
             promise.setCanceled()
         elif (error := done.exception()) is not None:
@@ -71,5 +71,5 @@ def _promised(future: Future[Any], where: str) -> qi.Future:
         else:
             promise.setValue(done.result())
 
-    future.add_done_callback(tell)
+    future.add_done_callback(finish)
     return promise.future()

@@ -180,7 +180,7 @@ def run_serve(
         print(f"tcp://{cfg.host}:{naoqi_server.port}", file=url_to, flush=True)
         if on_served is not None:
             on_served(parts)
-        _say(f"{_serving_text(log, folder)}; stop with Ctrl-C.")
+        _print_status(f"{_serving_text(log, folder)}; stop with Ctrl-C.")
         with deferred_signals() as check:
             served.run(cfg.speed, lambda: bool(check()), cfg.seconds)
     except KeyboardInterrupt as stop:
@@ -197,7 +197,7 @@ def run_serve(
         served.close(reason)
     load = served.load
     what = "a recording was served" if log else f"{folder} has the recording"
-    _say(
+    _print_status(
         f"{reason}; {load.n_late} of {load.n_slots} slots were more than 20 ms late, "
         f"at most {1000.0 * load.worst_s:.0f} ms; {what}."
     )
@@ -233,14 +233,14 @@ class _EndOfLog:
 
     def __init__(self, log: LogRobot, memory: Memory) -> None:
         self._log, self._memory = log, memory
-        self._told = False
+        self._has_announced_end = False
         memory.raise_event(RECORDING_OVER, 0)
 
     def __call__(self, *_: object) -> None:
-        if self._log.is_over and not self._told:
-            self._told = True
+        if self._log.is_over and not self._has_announced_end:
+            self._has_announced_end = True
             self._memory.raise_event(RECORDING_OVER, 1)
-            _say(
+            _print_status(
                 f"The recording ended at {self._log.end_s:.2f} s; from now on the "
                 "robot answers with the last row."
             )
@@ -257,11 +257,11 @@ def _say_compared(comparison: SetPointComparison) -> None:
             )
         else:
             said = "not compared, because the recording had ended"
-        _say(f"{one.joint}, commanded from {one.since_s:.2f} s on: {said}.")
+        _print_status(f"{one.joint}, commanded from {one.since_s:.2f} s on: {said}.")
     never = comparison.never_commanded
     if never:
-        _say(f"Never commanded: {', '.join(never)}.")
+        _print_status(f"Never commanded: {', '.join(never)}.")
 
 
-def _say(text: str) -> None:
+def _print_status(text: str) -> None:
     print(text, file=sys.stderr, flush=True)

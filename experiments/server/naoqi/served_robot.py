@@ -402,12 +402,12 @@ def fail(future: Future[Any], error: Exception) -> None:
 def on_cancel(future: Future[Any], stop: Callable[[], object]) -> None:
     """Call `stop` when a client cancels the future."""
 
-    def tell(done: Future[Any]) -> None:
+    def finish(done: Future[Any]) -> None:
         if done.cancelled():
             with suppress(RobotEnded):
                 stop()
 
-    future.add_done_callback(tell)
+    future.add_done_callback(finish)
 
 
 def failed(done: Future[Any]) -> bool:

@@ -62,7 +62,7 @@ class RegisteredClient:
         """Number of its waiting requests."""
         return sum(ticket.outcome is None for ticket in self.tickets.values())
 
-    def asked(self, mark: str | None) -> Ticket | None:
+    def requested(self, mark: str | None) -> Ticket | None:
         """Return the ticket with its owner's mark, if any."""
         return self.tickets.get(self._marks.get(mark or "", -1))
 
@@ -124,7 +124,7 @@ class Service:
         """Clients by name, in the order of their registration."""
         self._by_digest: dict[str, RegisteredClient] = {}
         self.station = Station(front, max_priority, robot)
-        self._gone: list[str] = []
+        self._ended_owners: list[str] = []
         with front.step() as (ledger, _):
             ledger.hear_at_once(self._on_event)
             self.epoch = ledger.epoch
@@ -233,9 +233,9 @@ class Service:
         """
         with self.front.step():
             client = self._client(key)
-            asked = client.asked(data.mark)
-            if asked is not None:
-                return asked
+            requested = client.requested(data.mark)
+            if requested is not None:
+                return requested
             if client.n_waiting >= MAX_WAITING:
                 raise TooMany(
                     f"{client.name!r} has {client.n_waiting} waiting requests; "
@@ -318,7 +318,7 @@ class Service:
         """Process due events, and remove owners that have left."""
         with self.front.step() as (ledger, tick):
             ledger.advance(tick)
-            gone, self._gone = self._gone, []
+            gone, self._ended_owners = self._ended_owners, []
             for name in gone:
                 ledger.forget_owner(name, tick)
                 self.front.notices.forget(name)
@@ -326,7 +326,7 @@ class Service:
     def _on_event(self, event: Event) -> None:
         """Record that an owner has left, its parts before it."""
         if isinstance(event, Crashed):
-            self._gone += self._forget(event.owner)
+            self._ended_owners += self._forget(event.owner)
 
     def _with_key(self, key: str | None) -> RegisteredClient | None:
         return None if key is None else self._by_digest.get(_digest(key))

@@ -189,7 +189,7 @@ class PunctualConnection(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Cancel the time limits."""
         super().connection_lost(exc)
-        self._let_off()
+        self._cancel_limit()
         self._resume()
 
     def pause_writing(self) -> None:
@@ -219,7 +219,7 @@ class PunctualConnection(H11Protocol):
 
     def _watch(self) -> None:
         if not self._is_waiting_for_more():
-            self._let_off()
+            self._cancel_limit()
         elif self._limit is None:
             self._limit = self.loop.call_later(WHOLE_S, self._end)
 
@@ -227,7 +227,7 @@ class PunctualConnection(H11Protocol):
         cycle = self.cycle
         return cycle is None or cycle.response_complete or cycle.more_body
 
-    def _let_off(self) -> None:
+    def _cancel_limit(self) -> None:
         if self._limit is not None:
             self._limit.cancel()
             self._limit = None

@@ -188,7 +188,7 @@ class Routes:
             max_body_size=MAX_BODY,
         )
         add_error_answers(self.app, MAX_BODY)
-        self._add_looking()
+        self._add_views()
         self._add_owners()
         self._add_requests()
         self._add_station()
@@ -201,7 +201,7 @@ class Routes:
 
     # -- routes ------------------------------------------------------------------------
 
-    def _add_looking(self) -> None:
+    def _add_views(self) -> None:
         app, service = self.app, self._service
 
         @app.get("/", response_class=HTMLResponse)

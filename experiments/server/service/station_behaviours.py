@@ -22,7 +22,7 @@ class StationBehaviour:
 
     owner: Owner
     """Its name and defaults; the parent is set at the start."""
-    asked: RequestedResources = field(default_factory=RequestedResources)
+    requested: RequestedResources = field(default_factory=RequestedResources)
     parts: tuple["StationBehaviour", ...] = ()
     """Parts, which may use the resources of the whole."""
     runs_regardless: bool = False
@@ -43,7 +43,7 @@ class StationBehaviour:
             yield from part.walk()
 
     def request(
-        self, asked: RequestedResources, timeout_s: float | None = None
+        self, requested: RequestedResources, timeout_s: float | None = None
     ) -> Request | None:
         """Return the request for some needs, and for the essential needs of its parts.
 
@@ -54,16 +54,16 @@ class StationBehaviour:
             BadInput: the sum exceeds the capacity, or a name is repeated.
         """
         names: dict[str, None] = {}
-        sums = dict(asked.rates)
+        sums = dict(requested.rates)
         parts = self.parts if self.needs_all_parts else ()
         for one in (one for part in parts for one in part.walk()):
             if not one.runs_regardless:
-                names.update(dict.fromkeys(one.asked.needs))
-                for name, percent in one.asked.rates.items():
+                names.update(dict.fromkeys(one.requested.needs))
+                for name, percent in one.requested.rates.items():
                     sums[name] = round(sums.get(name, 0.0) + percent, 2)
-        more = (name for name in names if name not in asked.needs)
-        resources = (*asked.needs, *more)
-        optional = tuple(name for name in asked.optional if name not in names)
+        more = (name for name in names if name not in requested.needs)
+        resources = (*requested.needs, *more)
+        optional = tuple(name for name in requested.optional if name not in names)
         if not (resources or sums or optional):
             return None
         return Request(
@@ -145,7 +145,7 @@ def _start(
         ledger.check_free(one.name)
         front.add_owner(replace(one.owner, parent=parent))
         number = starts[one.name] = ledger.start(one.name)
-    needs = (*one.asked.needed, *one.asked.optional)
+    needs = (*one.requested.needed, *one.requested.optional)
     idle = Started(name=one.name, number=number, missing=needs)
     started = _take_own(one, idle, front)
     if started.runs:
@@ -162,25 +162,27 @@ def _start(
 
 def _take_own(one: StationBehaviour, idle: Started, front: Front) -> Started:
     """Return its start without its parts; `idle` if it does not run."""
-    asked = one.asked
-    request = one.request(asked)
+    requested = one.requested
+    request = one.request(requested)
     if request is None:
         return replace(idle, runs=True)
     outcome = front.take(request)
     lacking: tuple[str, ...] = ()
-    if not outcome.is_granted and asked.needed:
+    if not outcome.is_granted and requested.needed:
         if not one.runs_regardless:
             return idle
-        wished = RequestedResources(optional=(*asked.needs, *asked.optional))
-        request = one.request(wished, timeout_s=0.0)
+        optional_only = RequestedResources(
+            optional=(*requested.needs, *requested.optional)
+        )
+        request = one.request(optional_only, timeout_s=0.0)
         if request is not None:
-            outcome, lacking = front.take(request), tuple(asked.rates)
+            outcome, lacking = front.take(request), tuple(requested.rates)
     if not outcome.is_granted:
         is_for_parts = one.request(RequestedResources()) is not None
         return idle if is_for_parts else replace(idle, runs=True)
     with front.step() as (ledger, _):
         tree = ledger.tree
-    own = {leaf for name in asked.names for leaf in tree.leaves(name)}
+    own = {leaf for name in requested.names for leaf in tree.leaves(name)}
     own.update(motor for leaf in tuple(own) for motor in tree.limits.get(leaf, ()))
     return replace(
         idle,

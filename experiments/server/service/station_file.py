@@ -65,7 +65,7 @@ from nao_testbed.models.load.library_files import (
 from nao_testbed.models.load.library_forms import LibraryForm
 from nao_testbed.models.resources import ResourceKind
 
-LONGEST_WAIT_S = 60.0
+MAX_WAIT_S = 60.0
 """Maximum wait of a behaviour at its start; its station waits as long."""
 
 MAX_ENTRIES = 500
@@ -74,7 +74,7 @@ MAX_ENTRIES = 500
 SETTLING = {"preemption", "retry_s", "overtake_s"}
 """Keys of the file that are fields of `LedgerCfg`."""
 
-Wait = Annotated[float, Field(ge=0.0, le=LONGEST_WAIT_S)]
+Wait = Annotated[float, Field(ge=0.0, le=MAX_WAIT_S)]
 Period = Annotated[float, Strict(), Field(ge=0.01, le=3600.0)]
 Names = Annotated[list[Name], Field(max_length=MAX_NAMES)]
 
@@ -314,8 +314,8 @@ class _StationReader:
                 "the behaviour.",
             )
         self._priority(form.priority, (*place, "priority"))
-        asked = self._asked(form, place)
-        self._define(form, asked, place)
+        requested = self._requested(form, place)
+        self._define(form, requested, place)
         parts = [
             self._behaviour(child, (*place, "children", i))
             for i, child in enumerate(form.children)
@@ -333,7 +333,7 @@ class _StationReader:
             return None
         built = StationBehaviour(
             owner=owner,
-            asked=asked,
+            requested=requested,
             parts=tuple(part for part in parts if part is not None),
             runs_regardless=form.runs_regardless,
             needs_all_parts=form.needs_all_children,
@@ -367,10 +367,12 @@ class _StationReader:
             is_library_right=is_right,
         )
 
-    def _asked(self, form: StationBehaviourForm, place: Place) -> RequestedResources:
+    def _requested(
+        self, form: StationBehaviourForm, place: Place
+    ) -> RequestedResources:
         """Return a behaviour's requests: its own, or its schema's by default."""
         if form.schema_ is not None:
-            return self._asked_by_schema(form, form.schema_, place)
+            return self._requested_by_schema(form, form.schema_, place)
         if form.with_:
             text = (
                 "with gives parameters of a schema; name the schema, or leave out with."
@@ -386,7 +388,7 @@ class _StationReader:
             needs=tuple(needs), optional=tuple(optional), rates=dict(form.rates or {})
         )
 
-    def _asked_by_schema(
+    def _requested_by_schema(
         self, form: StationBehaviourForm, schema: str, place: Place
     ) -> RequestedResources:
         if form.children:
@@ -412,10 +414,14 @@ class _StationReader:
         return read_requested(same, place, found, parameters, self._scene)
 
     def _define(
-        self, form: StationBehaviourForm, asked: RequestedResources, place: Place
+        self, form: StationBehaviourForm, requested: RequestedResources, place: Place
     ) -> None:
         said = reduce(getitem, place, self._read.tree)
-        asks = {"needs": asked.needs, "optional": asked.optional, "rates": asked.rates}
+        asks = {
+            "needs": requested.needs,
+            "optional": requested.optional,
+            "rates": requested.rates,
+        }
         behaviour = plain({**said, **asks})
         if form.schema_ is None:
             self._definitions[form.name] = DefinitionData(behaviour=behaviour)
@@ -467,11 +473,11 @@ def _try(behaviour: StationBehaviour, ledger: Ledger) -> None:
         BadInput: it can never be granted, alone or with what its parts cannot lack.
     """
     ledger.add_owner(behaviour.owner, 0)
-    alone = replace(behaviour, needs_all_parts=False).request(behaviour.asked, 0.0)
+    alone = replace(behaviour, needs_all_parts=False).request(behaviour.requested, 0.0)
     if alone is not None:
         ledger.request(alone, 0)
         ledger.give_up([behaviour.name], 0)
-    behaviour.request(behaviour.asked)
+    behaviour.request(behaviour.requested)
 
 
 def _use_schemas(forms: list[StationBehaviourForm]) -> bool:

@@ -219,7 +219,7 @@ def test_a_scenario_has_its_verdicts_on_the_page(tmp_path: Path) -> None:
     assert lead.endswith(f": {run.result.verdict_summary}.")  # as the terminal says
     assert run.result.verdict_summary == "1 of 1 expectations hold, and the invariants"
     assert f'<td class="text">{run.result.verdict_summary}</td>' in text
-    assert "The scenario&#39;s file" in text
+    assert "Scenario file" in text
     (folder / "scenario.json").unlink()
     text = write_report(cfg).read_text(encoding="utf-8")
     assert "scenario.json is missing." in text

@@ -81,7 +81,7 @@ def test_slot_by_slot_the_failure_is_raised_when_its_slot_is_over(
         body.slot()
     assert caught.value.__cause__ is BUG
     (failure,) = caught.value.failures
-    assert (failure.who, failure.tick, failure.error) == ("fails", 0, BUG)
+    assert (failure.name, failure.tick, failure.error) == ("fails", 0, BUG)
     assert (body.tick, body.ledger.tick) == (1, 0)
     for now in range(1, 5):
         body.slot()

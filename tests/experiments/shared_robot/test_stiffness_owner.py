@@ -76,8 +76,8 @@ class Staged:
         for _ in range(slots):
             self.body.slot()
 
-    def take(self, who: str, *leaves: str) -> Token:
-        request = Request(owner=who, resources=leaves, timeout_s=0.0)
+    def take(self, name: str, *leaves: str) -> Token:
+        request = Request(owner=name, resources=leaves, timeout_s=0.0)
         token = self.ledger.request(request, self.body.tick).token
         assert token is not None
         return token

@@ -148,23 +148,23 @@ class Memory:
             entry.kind = kind
             past = self._history.setdefault(name, deque(maxlen=KEPT))
             past.append((entry.value, entry.time_s))
-            for who, listener in self._listeners.get(name, ()):
+            for subscriber, listener in self._listeners.get(name, ()):
                 try:
-                    self._queues[_client_of(who)].put_nowait(
+                    self._queues[_client_of(subscriber)].put_nowait(
                         (listener, name, entry.value)
                     )
                 except queue.Full:
                     self.n_dropped += 1
 
-    def listen(self, name: str, who: str, listener: Listener) -> None:
+    def listen(self, name: str, subscriber: str, listener: Listener) -> None:
         """Register a listener for an event.
 
         Args:
             name: of the event.
-            who: `client/what`; the listeners of one client are called in order.
+            subscriber: `client/what`; the listeners of one client are called in order.
             listener: the callback.
         """
-        client = _client_of(who)
+        client = _client_of(subscriber)
         with self._lock:
             if client not in self._queues:
                 self._queues[client] = calls = _Queue(MAX_TOLD)
@@ -175,13 +175,13 @@ class Memory:
                     daemon=True,
                 ).start()
             self.declare(name, self.kind(name) or KeyKind.EVENT)
-            self._listeners.setdefault(name, []).append((who, listener))
+            self._listeners.setdefault(name, []).append((subscriber, listener))
 
-    def unlisten(self, name: str, who: str) -> bool:
-        """Remove the listeners of a name `who`; return True if there were any."""
+    def unlisten(self, name: str, subscriber: str) -> bool:
+        """Remove a subscriber from a name; return True if there was one."""
         with self._lock:
             before = self._listeners.get(name, [])
-            left = [one for one in before if one[0] != who]
+            left = [one for one in before if one[0] != subscriber]
             self._listeners[name] = left
             return len(left) < len(before)
 
@@ -204,7 +204,7 @@ class Memory:
     def listeners(self, name: str) -> list[str]:
         """Return the names of an event's listeners."""
         with self._lock:
-            return [who for who, _ in self._listeners.get(name, ())]
+            return [subscriber for subscriber, _ in self._listeners.get(name, ())]
 
     def history(self, name: str) -> list[tuple[Any, float]]:
         """Return past values of an event with their times in s."""
@@ -254,8 +254,8 @@ class Memory:
             self.drop(client)
 
 
-def _client_of(who: str) -> str:
-    return who.partition("/")[0]
+def _client_of(subscriber: str) -> str:
+    return subscriber.partition("/")[0]
 
 
 def _call_listeners(calls: _Queue) -> None:

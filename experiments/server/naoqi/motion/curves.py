@@ -19,7 +19,7 @@ Curve = Callable[[float], float]
 """Angle in rad after a time in s."""
 PEAK = 1.5
 """Ratio of peak speed to mean speed of a cubic from rest to rest."""
-LEAST_FRACTION = 1e-3
+MIN_FRACTION = 1e-3
 """Minimum fraction of a joint's maximum speed in a motion with a common end time."""
 BEZIER_SAMPLES = 40
 """Samples per piece; the curve is linear between them."""
@@ -150,6 +150,6 @@ def together(fastest_s: Mapping[str, float], fraction: float) -> dict[str, float
     if longest_s <= 0.0:
         return dict.fromkeys(fastest_s, fraction)
     return {
-        joint: max(fraction * one_s / longest_s, LEAST_FRACTION)
+        joint: max(fraction * one_s / longest_s, MIN_FRACTION)
         for joint, one_s in fastest_s.items()
     }

@@ -117,15 +117,15 @@ class ALMemory(ALService):
             getattr(service, method)(key, value, "")
 
         memory = self._parts.memory
-        who = self._listener_name(callbackModule)
-        memory.unlisten(name, who)
-        memory.listen(name, who, listener)
-        self._client.on_leave.append(lambda: _unlisten(memory, name, who))
+        subscriber = self._listener_name(callbackModule)
+        memory.unlisten(name, subscriber)
+        memory.listen(name, subscriber, listener)
+        self._client.on_leave.append(lambda: _unlisten(memory, name, subscriber))
 
     def unsubscribeToEvent(self, name: str, callbackModule: str) -> None:
         """Remove the subscription of a service."""
-        who = self._listener_name(callbackModule)
-        if not self._parts.memory.unlisten(name, who):
+        subscriber = self._listener_name(callbackModule)
+        if not self._parts.memory.unlisten(name, subscriber):
             raise BadInput(f"{callbackModule} does not listen to {name}.")
 
     def getEventList(self) -> list[str]:
@@ -186,7 +186,7 @@ class ALMemory(ALService):
         connections of one object in no fixed order. The client's reference keeps the
         object alive.
         """
-        memory, who = self._parts.memory, self._listener_name("subscriber")
+        memory, subscriber = self._parts.memory, self._listener_name("subscriber")
         one = Subscriber(self._client.sent)
         found = weakref.ref(one, lambda _: memory.unlisten_one(name, listener))
 
@@ -195,12 +195,12 @@ class ALMemory(ALService):
             if (subscriber := found()) is not None:
                 subscriber._emit(value)  # private: `qi` exports public names
 
-        memory.listen(name, who, listener)
+        memory.listen(name, subscriber, listener)
         return one
 
 
-def _unlisten(memory: Any, name: str, who: str) -> None:
-    memory.unlisten(name, who)
+def _unlisten(memory: Any, name: str, subscriber: str) -> None:
+    memory.unlisten(name, subscriber)
 
 
 def _stamp(time_s: float) -> tuple[int, int]:

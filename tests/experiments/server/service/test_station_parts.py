@@ -42,7 +42,7 @@ def behaviour(
 ) -> StationBehaviour:
     return StationBehaviour(
         owner=Owner(name=name, **{"timeout_s": 0.0, **defaults}),
-        asked=RequestedResources(needs=needs, optional=optional, rates=rates or {}),
+        requested=RequestedResources(needs=needs, optional=optional, rates=rates or {}),
         parts=parts,
         runs_regardless=runs_regardless,
         needs_all_parts=needs_all_parts,
@@ -181,9 +181,9 @@ def test_changed_at_the_whole_it_runs_with_all_its_parts_or_not_at_all(
     assert not start_behaviour(STRICT, front).runs
     waits = replace(STRICT, owner=replace(STRICT.owner, timeout_s=1.0))
     start_behaviour(waits, front)
-    asked = [event for event in stage.events if isinstance(event, Requested)]
-    assert [event.owner for event in asked] == ["walk", "hello", "hello"]
-    assert {"TTS", "RHand", "LKneePitch"} < set(asked[-1].shares)
+    requested = [event for event in stage.events if isinstance(event, Requested)]
+    assert [event.owner for event in requested] == ["walk", "hello", "hello"]
+    assert {"TTS", "RHand", "LKneePitch"} < set(requested[-1].shares)
     assert nobody_but_walk_has_anything(stage)
     stage.at(1.0)
     stage.release(walking)
@@ -209,8 +209,8 @@ def test_a_whole_that_needs_all_asks_once_for_its_own_and_its_parts(
         needs_all_parts=True,
     )
     started = start_behaviour(whole, front)
-    asked = [event.owner for event in stage.events if isinstance(event, Requested)]
-    assert asked == ["greet", "wave"]
+    requested = [event.owner for event in stage.events if isinstance(event, Requested)]
+    assert requested == ["greet", "wave"]
     assert started.missing == ()
     assert started.has == ("CPU", "LAnklePitch", "LKneePitch", *RIGHT_ARM, "TTS")
     assert stage.row("CPU").used_percent == 50.0

@@ -350,7 +350,7 @@ def start_together(
         barrier.wait(AT_MOST_S)
         try:
             wave = StationBehaviour(
-                owner=Owner(name="wave"), asked=RequestedResources(needs=(need,))
+                owner=Owner(name="wave"), requested=RequestedResources(needs=(need,))
             )
             running.append(start_behaviour(wave, front))
         except BadInput as error:

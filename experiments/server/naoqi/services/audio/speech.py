@@ -195,7 +195,9 @@ class Speech:
         for mark in one.marks:
             memory.raise_event("ALTextToSpeech/CurrentBookMark", mark)
 
-    def _end(self, one: _Utterance, how: str, error: Exception | None = None) -> None:
+    def _end(
+        self, one: _Utterance, outcome: str, error: Exception | None = None
+    ) -> None:
         self._waiting.remove(one)
         body, now = self._served.body, self._served.time_s
         if one.order is not None:
@@ -207,16 +209,16 @@ class Speech:
             self._served.event("say", said=one.said, by=one.owner)
         if body.ledger.knows(one.owner):
             body.ledger.forget_owner(one.owner, body.ledger.tick)
-        self._status(one, how)
-        if how == "done":
+        self._status(one, outcome)
+        if outcome == "done":
             self._parts.memory.raise_event("ALTextToSpeech/TextDone", value=True)
         if error is None:
             finish(one.future)
         else:
             fail(one.future, error)
 
-    def _status(self, one: _Utterance, how: str) -> None:
-        self._parts.memory.raise_event("ALTextToSpeech/Status", [one.number, how])
+    def _status(self, one: _Utterance, outcome: str) -> None:
+        self._parts.memory.raise_event("ALTextToSpeech/Status", [one.number, outcome])
 
 
 class ALTextToSpeech(ALService):

@@ -35,7 +35,7 @@ class HeatEffect:
         """True if errors have an effect (`setDiagnosisEffectEnabled`)."""
         self.notifies = True
         """True if spoken warnings are on; none is spoken here."""
-        self._told: dict[str, object] = {}
+        self._raised: dict[str, object] = {}
         self._chain_of = {
             joint: chain
             for chain, joints in parts.body.chains.items()
@@ -118,7 +118,7 @@ class HeatEffect:
 
     def _raise_event(self) -> None:
         memory, hot = self._parts.memory, self.hot_devices()
-        before = self._told.get("HotDeviceDetected", [])
+        before = self._raised.get("HotDeviceDetected", [])
         assert isinstance(before, list)
         status = [max(self.status, default=0), hot]
         gone = [device for device in before if device not in hot]
@@ -127,7 +127,7 @@ class HeatEffect:
             memory.raise_event("HotJointDetected", hot)
         if gone:
             memory.raise_event("DeviceNoLongerHotDetected", gone)
-        self._told["HotDeviceDetected"] = hot
+        self._raised["HotDeviceDetected"] = hot
         for name, value in (
             ("TemperatureStatusChanged", status),
             ("TemperatureDiagnosisErrorChanged", self.diagnosis()),
@@ -140,6 +140,6 @@ class HeatEffect:
                 ],
             ),
         ):
-            if name in self._told and self._told[name] != value:
+            if name in self._raised and self._raised[name] != value:
                 memory.raise_event(name, value)
-            self._told[name] = value
+            self._raised[name] = value

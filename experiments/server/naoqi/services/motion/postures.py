@@ -15,7 +15,7 @@ from nao_testbed.models import UnknownName
 
 PLANNED = 0.2
 """Fraction of a joint's maximum speed at speed 1, low enough to keep the balance."""
-LEAST_S = 0.8
+MIN_S = 0.8
 """Minimum duration in s of a motion of the legs."""
 NEAR = np.deg2rad(6.0)
 """Tolerance in rad of a joint's angle in a posture: an estimate."""
@@ -65,7 +65,7 @@ class Postures:
         self.names = [name for name in NAOQI_POSTURES if name in known]
         self.most_tries = 3
         self._going: MotionTask | None = None
-        self._told: tuple[str, str] = ("", "")
+        self._raised: tuple[str, str] = ("", "")
         self._not_hands = [
             i for i, joint in enumerate(robot.joints) if not joint.name.endswith("Hand")
         ]
@@ -130,7 +130,7 @@ class Postures:
                 / (scale * robot.joints[index(j)].max_velocity)
                 for j, a in start.items()
             }
-            length_s = max(PEAK * max(ways.values()), 0.1 if straight else LEAST_S)
+            length_s = max(PEAK * max(ways.values()), 0.1 if straight else MIN_S)
             return {
                 j: through(a, [length_s], [float(goal.angles[index(j)])])
                 for j, a in start.items()
@@ -168,9 +168,9 @@ class Postures:
         """Notify listeners of changes, about once a second."""
         now = self.present(), self.family()
         memory = self._parts.memory
-        if now[0] != self._told[0]:
+        if now[0] != self._raised[0]:
             memory.raise_event("PostureChanged", now[0])
-        if now[1] != self._told[1]:
+        if now[1] != self._raised[1]:
             memory.raise_event("PostureFamilyChanged", now[1])
-        self._told = now
+        self._raised = now
         self._served.after(1.0, self._poll)

@@ -77,7 +77,7 @@ class Stiffness(ALService):
         postures = self._parts.get(Postures)
         result: Blocks = Future()
 
-        def tell(done: Blocks) -> None:
+        def finish(done: Blocks) -> None:
             went_well = not failed(done) and bool(done.result())
             memory.raise_event("ALMotion/Stiffness/wakeUpFinished", value=went_well)
             memory.raise_event("robotIsWakeUp", value=went_well)
@@ -85,10 +85,10 @@ class Stiffness(ALService):
                 result.set_result(went_well)
 
         if was_awake or postures.family() == "Standing":
-            tell(ended(value=True))
+            finish(ended(value=True))
         else:
             going = postures.go(self._client.name, "StandInit", REST_SPEED)
-            going.add_done_callback(tell)
+            going.add_done_callback(finish)
             on_cancel(result, going.cancel)
         return result
 
