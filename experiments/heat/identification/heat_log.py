@@ -37,10 +37,10 @@ ROW_STEP_S = 1.0
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HeatLog:
-    """Records of one motor, and what had to be done to get them."""
+    """Records of one motor, and the repairs of its log."""
 
     name: str
-    """Where they are from."""
+    """Source of the records."""
     records: tuple[HeatRecord, ...]
     """In the order of time; a new one begins after each gap."""
     repairs: tuple[Repair, ...] = ()
@@ -62,10 +62,10 @@ def _build(
     note("missing", int(np.sum(~is_timed)), "{} without a time: left out")
     rows = rows[is_timed]
     falls = int(np.sum(np.diff(time_s[is_timed]) < 0.0))
-    note("order", falls, "time falls back at {}: sorted by time")
+    note("order", falls, "time decreases at {}: sorted by time")
     n_timed = len(rows)
     rows = rows.groupby(level=0).mean()
-    what = "{} at a time that is there already: the mean is taken"
+    what = "{} with a duplicate time: averaged"
     note("duplicate", n_timed - len(rows), what)
     if len(rows) < MIN_TEMPERATURES:
         raise BadInput(
@@ -80,15 +80,15 @@ def _build(
     times = rows.index.to_series()
     apart = times.mask(lacks).bfill() - times.mask(lacks).ffill()
     between = lacks & (apart <= gap_s)
-    note("missing", between.sum(), "{} without a current: taken between neighbours")
-    what = f"{{}} without a current for longer than {gap_s:g} s: left out"
+    note("missing", between.sum(), "{} without a current: interpolated")
+    what = f"{{}} without a current for more than {gap_s:g} s: left out"
     note("missing", (lacks & ~between).sum(), what)
     rows = rows.assign(current=rows["current"].interpolate("index"))[~lacks | between]
     records = _records(rows, gap_s, note)
     if not records:
         raise BadInput(
-            f"{name} has no stretch with {MIN_TEMPERATURES} temperatures whose "
-            f"rows are at most {gap_s:g} s apart; give a longer one, or a longer gap."
+            f"{name} has no section with {MIN_TEMPERATURES} temperatures and "
+            f"rows at most {gap_s:g} s apart; give a longer log, or a longer --gap."
         )
     return HeatLog(name=name, records=tuple(records), repairs=tuple(done))
 
@@ -101,7 +101,7 @@ def _records(
     cuts = np.flatnonzero(np.diff(time_s) > gap_s) + 1
     for before, after in zip(time_s[cuts - 1], time_s[cuts], strict=True):
         what = (
-            f"a gap of {after - before:.0f} s after {before:g} s: what heated in it is "
+            f"a gap of {after - before:.0f} s after {before:g} s: its heating is "
             "unknown, so a new record begins after it"
         )
         note("gap", 1, what)
@@ -166,16 +166,16 @@ def heat_log_of_file(
         current = log.signals["torque"][motor] / cfg.torque_constant
     else:
         raise BadInput(
-            f"{log.path} has torques ({drive_name}) and no currents; give the torque "
-            f"constant too, or name a joint of the robot."
+            f"{log.path} has torques ({drive_name}) but no currents; give the torque "
+            f"constant too, or a joint of the robot."
         )
     if np.isfinite(degc).any() and not cfg.trusts_units:
-        _refuse_impossible(log, degree_name, degc)
+        _reject_impossible(log, degree_name, degc)
     largest = np.nanmax(np.abs(current), initial=0.0)
     if largest > LARGEST_CURRENT_A:
         raise BadInput(
             f"{log.path}: a current in {drive_name} is {largest:g} A, more than any "
-            f"joint draws ({LARGEST_CURRENT_A:g} A); if it is in mA, call the column "
+            f"joint draws ({LARGEST_CURRENT_A:g} A); if it is in mA, name the column "
             f"current_ma."
         )
     built = _build(log, motor, degc, current, cfg.gap_s)
@@ -184,22 +184,22 @@ def heat_log_of_file(
     return replace(built, records=tuple(r.thinned(ROW_STEP_S) for r in built.records))
 
 
-def _refuse_impossible(log: Log, name: str, degc: FloatArray) -> None:
-    """Refuse temperatures that are none, or look like those of another unit."""
+def _reject_impossible(log: Log, name: str, degc: FloatArray) -> None:
+    """Reject temperatures that are impossible, or probably in another unit."""
     known = degc[np.isfinite(degc)]
     low, high = known.min(), known.max()
-    sure = "If they are right as they are, say so (trusts_units)."
+    sure = "If they are correct, set trusts_units (--trust-units)."
     if low > 250.0 and high < HOTTEST_DEGC + 273.15:
-        why = f", which looks like K: call the column temperature_k. {sure}"
+        why = f"; if they are in K, name the column temperature_k. {sure}"
     elif low >= WARM_DEGC and high >= HOT_DEGC:
-        why = f", which looks like °F: call the column temperature_degf. {sure}"
+        why = f"; if they are in °F, name the column temperature_degf. {sure}"
     elif low < COLDEST_DEGC or high > HOTTEST_DEGC:
         bounds = f"{COLDEST_DEGC:g} to {HOTTEST_DEGC:g} °C"
-        why = f"; a motor has {bounds}. Leave lost readings empty."
+        why = f"; a motor has {bounds}. Leave missing values empty."
     else:
         return
     raise BadInput(
-        f"{log.path}: temperatures in {name} go from {low:g} to {high:g} °C{why}"
+        f"{log.path}: temperatures in {name} range from {low:g} to {high:g} °C{why}"
     )
 
 
@@ -235,12 +235,12 @@ def heat_log_of_run(
         if motor.name not in run.signals.get(signal, {}):
             raise BadInput(
                 f"run {run.path} has no column '{signal}.{motor.name}'; give a run of "
-                f"a heat experiment or of a scenario, of this robot."
+                f"a heat experiment or a scenario with this robot."
             )
     if len(run.time_s) < 2:
         raise BadInput(
-            f"run {run.path} ({run.run_state}) has {len(run.time_s)} rows; nothing can "
-            f"be learnt from it."
+            f"run {run.path} ({run.run_state}) has {len(run.time_s)} rows; give a "
+            f"run with more."
         )
     degc = run.signals[channel][motor.name]
     torque = run.signals["motor_torque"][motor.name]

@@ -97,8 +97,8 @@ def identify(
     tables = {motor.one_node for motor in motors}
     if len(tables) > 1:
         raise BadInput(
-            f"{', '.join(cfg.joints)} have motors of different kinds, which no one set "
-            f"of constants fits; name joints of one kind."
+            f"{', '.join(cfg.joints)} have motors of different kinds; give joints "
+            f"of one kind."
         )
     table = next(iter(tables), None)
     logs = _logs(cfg, robot, table)
@@ -148,29 +148,29 @@ def _logs(
     is_of_all = is_run or "" not in log.signals.get("temperature", {"": None})
     if is_of_all and not cfg.joints:
         raise BadInput(
-            f"{cfg.source} is a {'run' if is_run else 'log'} of all joints; name one "
+            f"{cfg.source} is a {'run' if is_run else 'log'} of all joints; give one "
             f"or more of one kind, such as --joint LKneePitch."
         )
     if is_run:
         if cfg.gap_s is not None or cfg.trusts_units:
             raise BadInput(
-                f"{cfg.source} is a run, whose rows and units are known; leave out "
-                f"--gap and --trust-units, which are for CSV files."
+                f"{cfg.source} is a run; leave out --gap and --trust-units, which are "
+                f"for CSV files."
             )
         return [heat_log_of_run(log, joint, robot) for joint in cfg.joints]
-    said = HeatLogCfg(
+    log_cfg = HeatLogCfg(
         torque_constant=table.torque_constant if table else None,
         gap_s=cfg.gap_s,
         trusts_units=cfg.trusts_units,
     )
     if is_of_all:
         names = (motor_of(joint, robot).name for joint in cfg.joints)
-        return [heat_log_of_file(log, said, name) for name in names]
+        return [heat_log_of_file(log, log_cfg, name) for name in names]
     if len(cfg.joints) > 1:
         raise BadInput(
-            f"a CSV file holds one motor; name one joint, not {', '.join(cfg.joints)}."
+            f"a CSV file has one motor; give one joint, not {', '.join(cfg.joints)}."
         )
-    return [heat_log_of_file(log, said)]
+    return [heat_log_of_file(log, log_cfg)]
 
 
 def _finite(numbers: dict[str, Any]) -> dict[str, Any]:
@@ -181,21 +181,21 @@ def _finite(numbers: dict[str, Any]) -> dict[str, Any]:
 
 
 def identified_table(found: Identified) -> Table:
-    """Return constants, their intervals of 95 %, and the robot's own beside them."""
+    """Return the constants, their 95 % intervals, and those of the robot data."""
     fit = found.fit
     rows = sum(int(r.is_known.sum()) for log in found.logs for r in log.records)
     caption = (
-        f"{rows} temperatures; residuals {fit.rms_k:.2f} K rms, alike over "
+        f"{rows} temperatures; residuals {fit.rms_k:.2f} K rms, correlated over "
         f"{fit.rows_per_error:.0f} rows"
     )
     if fit.is_ambient_given:
-        caption += f"; ambient given as {fit.ambient.value:g} °C"
+        caption += f"; given ambient {fit.ambient.value:g} °C"
     names = "; ".join(log.name for log in found.logs)
     title = f"C dT/dt = R i² - λ (T - Tₑ), {names}"
-    table = plain_table(title, caption, " ", ("fitted", "from", "to"))
+    table = plain_table(title, caption, " ", ("fitted", "low", "high"))
     table.add_column("unit")
     if found.table is not None:
-        table.add_column("robot's table", justify="right")
+        table.add_column("robot data", justify="right")
     for name, estimate, own in beside_table(found):
         cells = [name, *(f"{x:.4g}" for x in (estimate.value, estimate.low))]
         cells += [f"{estimate.high:.4g}", estimate.unit]
@@ -206,7 +206,7 @@ def identified_table(found: Identified) -> Table:
 
 
 def run_identify(cfg: IdentifyCfg, robot: Path | None, json_file: str | None) -> None:
-    """Identify, print the table and what was repaired.
+    """Identify, print the table and the repairs of the log.
 
     Raises:
         BadInput: something asked for cannot be used, or the file not be written.

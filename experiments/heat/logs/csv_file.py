@@ -36,7 +36,7 @@ def read_rows(path: Path) -> tuple[list[str], Rows]:
     try:
         text = read_text(path, "utf-8-sig")
     except UnicodeDecodeError:
-        raise BadInput(f"{path} is no text in UTF-8; save it as CSV (UTF-8).") from None
+        raise BadInput(f"{path} is not UTF-8 text; save it as CSV (UTF-8).") from None
     except OSError as error:
         raise BadInput(
             f"{path} cannot be read: {error.strerror or error}; give a run folder, "
@@ -49,7 +49,7 @@ def read_rows(path: Path) -> tuple[list[str], Rows]:
     ]
     if not lines or "\0" in text:
         raise BadInput(
-            f"{path} holds no rows of text; give a CSV file whose first row names the "
+            f"{path} has no rows of text; give a CSV file whose first row names the "
             f"columns."
         )
     separator = max(SEPARATORS, key=lines[0][1].count)
@@ -59,8 +59,8 @@ def read_rows(path: Path) -> tuple[list[str], Rows]:
             rows.append((number, next(csv.reader([line], delimiter=separator))))
         except csv.Error as error:
             raise BadInput(
-                f"{path}:{number}: a cell cannot be read: {error}; is a quotation mark "
-                "left open?"
+                f"{path}:{number}: a cell cannot be read: {error}; check its "
+                "quotation marks."
             ) from error
     (first, names), *body = rows
     header = [name.strip() for name in names]
@@ -76,7 +76,7 @@ def read_rows(path: Path) -> tuple[list[str], Rows]:
         if len(cells) != len(header):
             raise BadInput(
                 f"{path}:{number}: {len(cells)} cells in this row, {len(header)} in "
-                "the header; every row needs as many."
+                "the header; give every row as many."
             )
     return header, body
 
@@ -112,7 +112,5 @@ def read_column(
         more = len(bad) - MAX_BAD_CELLS
         rest = [f"and {more} more"] if more > 0 else []
         listed = "\n".join([*bad[:MAX_BAD_CELLS], *rest])
-        raise BadInput(
-            f"{listed}\ncells must be numbers; leave those without a value empty."
-        )
+        raise BadInput(f"{listed}\ngive numbers; leave cells without a value empty.")
     return np.array(values), any(map(_DECIMAL_COMMA.fullmatch, map(str.strip, texts)))

@@ -93,7 +93,7 @@ class Log:
         hint = f" (is it {close[0]!r}?)" if close else ""
         raise BadInput(
             f"{self.path}: there is no column {' or '.join(wanted)}{hint}; the header "
-            f"has {', '.join(self.names)}. Name the column so, with its unit."
+            f"has {', '.join(self.names)}. Add or rename the column."
         )
 
 
@@ -160,7 +160,7 @@ def _build(path: Path, names: list[str], columns: Columns, dialect: Dialect) -> 
     log.column("", TIME_COLUMN)
     repairs = {}
     if n := sum(int(np.isinf(values).sum()) for values in columns.values()):
-        repairs[f"{n} infinite numbers: taken as missing"] = ("missing", n)
+        repairs[f"{n} infinite numbers: treated as missing"] = ("missing", n)
     for name, values in columns.items():
         signal, member, unit = find_signal(name, dialect) or ("", "", Scale())
         log.column(member, signal)

@@ -171,9 +171,9 @@ def test_what_is_no_text_is_refused(file: Path) -> None:
     with pytest.raises(BadInput, match="cannot be read: No such file"):
         read_log(file)
     for content, message in (
-        (b"\xff\xfe\x00t", "no text in UTF-8"),
-        (b"", "holds no rows of text"),
-        (b"a,b\0\n1,2\n", "holds no rows of text"),
+        (b"\xff\xfe\x00t", "not UTF-8 text"),
+        (b"", "has no rows of text"),
+        (b"a,b\0\n1,2\n", "has no rows of text"),
     ):
         file.write_bytes(content)
         with pytest.raises(BadInput, match=message):

@@ -84,7 +84,7 @@ def test_the_command_prints_constants_beside_the_robots(run_folder: Path) -> Non
     assert found["fit"]["C"]["value"] == pytest.approx(43.6, rel=0.1)
     assert found["table"]["heat_capacity"] == 43.6
     assert len(found["sources"]) == 6
-    assert "robot's table" in ran.stderr
+    assert "robot data" in ran.stderr
 
 
 def test_the_command_tells_repairs_apart_from_data() -> None:
@@ -117,7 +117,7 @@ def test_a_known_resistance_gives_capacity_and_conductance(nao: Robot) -> None:
 
 
 def test_joints_of_a_run_are_named(short_run: Path, nao: Robot) -> None:
-    with pytest.raises(BadInput, match="is a run of all joints; name one or more"):
+    with pytest.raises(BadInput, match="is a run of all joints; give one or more"):
         identify(IdentifyCfg(source=short_run), nao)
 
 
@@ -158,7 +158,7 @@ def test_a_run_of_a_crashed_process_is_told(
 ) -> None:
     """No part was complete: there is nothing to learn, and that is said."""
     (tmp_path / "meta.json").write_bytes((short_run / "meta.json").read_bytes())
-    with pytest.raises(BadInput, match="has 0 rows; nothing can be learnt"):
+    with pytest.raises(BadInput, match="has 0 rows; give a run with more"):
         heat_log_of_run(read_log(tmp_path), "LKneePitch", nao)
     with pytest.raises(UnknownName):
         heat_log_of_run(read_log(short_run), "Knee", nao)
