@@ -37,10 +37,11 @@ from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 from nao_testbed.controllers.speech import make_voice
 from nao_testbed.controllers.transmitter.buses.bus import TransmitterCfg
-from nao_testbed.controllers.transmitter.commands.command_controller import (
+from nao_testbed.controllers.transmitter.commands.pipeline import (
     CommandController,
 )
-from nao_testbed.controllers.transmitter.commands.issuing import CommandControllerCfg
+from nao_testbed.controllers.transmitter.commands.posture import PostureBelief
+from nao_testbed.controllers.transmitter.commands.timing import CommandControllerCfg
 from nao_testbed.controllers.transmitter.streams import effector_leaves
 from nao_testbed.controllers.transmitter.transmitter import Transmitter
 from nao_testbed.experiments.shared_robot.behaviours import BehaviourList, SlotFailures
@@ -134,20 +135,24 @@ class RobotWithLedger(Leasing):
         self.gate = Gate(self.ledger, self.sim)
         self.transmitter = Transmitter(self.gate, self.ledger, cfg.transmitter)
         """Transmitter of the streams of motions, lights and sounds."""
+        effectors = effector_leaves(robot)
         self.commands = CommandController(
             robot.library if cfg.library is None else cfg.library,
-            effectors=effector_leaves(robot),
+            effectors=effectors,
             transmitter=self.transmitter,
             voice=make_voice(cfg.voice),
             ledger=self.ledger,
+            belief=PostureBelief(
+                posture,
+                {name: p.state for name, p in robot.postures.items()},
+                lambda: self.state,
+                false_end=lambda motion, here: false_end(
+                    robot, motion.tracks, motion.start, motion.end, here
+                ),
+                motors=effectors.motors,
+            ),
             cfg=cfg.commands,
             delays=cfg.delays,
-            posture=posture,
-            states={name: p.state for name, p in robot.postures.items()},
-            seen_state=lambda: self.state,
-            false_end=lambda motion, here: false_end(
-                robot, motion.tracks, motion.start, motion.end, here
-            ),
         )
         """Controller of the behaviours' commands."""
         self.failures = SlotFailures()

@@ -19,7 +19,7 @@ import numpy as np
 
 from nao_testbed.controllers.arbitration.tokens import Outcome
 from nao_testbed.controllers.schemas.schema import ActuationSchema
-from nao_testbed.controllers.transmitter.commands.admission import find_way, joints_to
+from nao_testbed.controllers.transmitter.commands.planning import find_way, joints_to
 from nao_testbed.models import Robot, TestbedError, UnknownName
 from nao_testbed.models.library import Unit
 from nao_testbed.models.resources import DeviceKind, ResourceNode

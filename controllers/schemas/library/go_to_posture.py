@@ -20,7 +20,7 @@ from nao_testbed.controllers.schemas.library.common import (
     resources_of_joints,
     set_of_states,
 )
-from nao_testbed.controllers.transmitter.commands.admission import find_way
+from nao_testbed.controllers.transmitter.commands.planning import find_way
 from nao_testbed.models import Posture, Robot, TestbedError
 from nao_testbed.models.library import Motion, Track, Transition
 

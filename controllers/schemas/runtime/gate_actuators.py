@@ -10,10 +10,10 @@ from nao_testbed.controllers.arbitration.gate.writers import Value
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.tokens import Token
 from nao_testbed.controllers.schemas.actuators import NotStarted, Playing
-from nao_testbed.controllers.transmitter.commands.command_controller import (
+from nao_testbed.controllers.transmitter.commands.order import OutputSet, PlacedOrder
+from nao_testbed.controllers.transmitter.commands.pipeline import (
     CommandController,
 )
-from nao_testbed.controllers.transmitter.commands.order import OutputSet, PlacedOrder
 from nao_testbed.models.library import LightPattern, Motion, Sound
 
 

@@ -1,9 +1,10 @@
 """From a command to its output commands, at the right moment.
 
-command_controller      takes orders, and ends them
-order                   what a command puts out, and the order: a command on its way
-admission               the way to where it begins, and the right to all of it
-issuing                 the right moment, and the way through the converters
-lending                 what orders lend until their turn
-converter               motion, light and sound become streams, after some time
+pipeline     the stages of a command, in order; their front: the command controller
+order        the record that goes through them: outputs, tokens, stage, receipts
+planning     resolve and plan: outputs, the motion before, the way to the start
+rights       admit: tokens of all outputs, and what is lent until their turn
+posture      estimate of where the robot is
+converter    motion, light and sound become streams, after some time
+timing       settings, and the slots that they take
 """

@@ -4,8 +4,7 @@ One for each unit: motion (102), light (103) and sound (104) [CN1396856, fig. 10
 long a conversion takes is expected beforehand; what it takes in truth may differ.
 """
 
-import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 
 from nao_testbed.controllers.arbitration.tokens import Token
 from nao_testbed.controllers.speech import Voice, tone
@@ -16,26 +15,14 @@ from nao_testbed.controllers.transmitter.streams.light_and_sound_streams import 
 )
 from nao_testbed.controllers.transmitter.streams.motion_stream import MotionStream
 from nao_testbed.models import BadInput, UnknownName
-from nao_testbed.models.library import LightPattern, Sound, Unit
-
-CONVERSION_S: Mapping[Unit, float] = {
-    Unit.MOTION: 0.02,
-    Unit.LIGHT: 0.01,
-    Unit.SOUND: 0.10,
-}
-"""Expected times in s; a waveform takes longest [CN1396856, description of fig. 22]."""
+from nao_testbed.models.library import LightPattern, Sound
 
 
-def slots_of(time_s: float, slot_s: float) -> int:
-    """Return the slots that a time takes; part of one counts as one."""
-    return math.ceil(time_s / slot_s - 1e-9)
-
-
-class StreamMaker:
-    """Makes the streams for the effectors of one robot."""
+class Converters:
+    """Converters for the effectors of one robot."""
 
     def __init__(self, effectors: EffectorLeaves, voice: Voice, slot_s: float) -> None:
-        """Build it from the robot's leaves, a voice and the length of a slot in s."""
+        """Create them from leaves, a voice and the length of a slot in s."""
         self._effectors = effectors
         self._voice = voice
         self._slot_s = slot_s

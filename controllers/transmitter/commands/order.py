@@ -1,11 +1,12 @@
-"""Outputs of a command, and the order: a command that is being carried out.
+"""The record that goes through the pipeline: outputs of a command, and its order.
 
 `OutputSet` is an entry of DB1 with its names resolved. `PlacedOrder` is the record of
-an order, read by its sender and updated by the command controller.
+an order, read by its sender and updated by the pipeline, stage by stage.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +20,6 @@ from nao_testbed.controllers.transmitter.receipt import (
     SyncTag,
 )
 from nao_testbed.controllers.transmitter.streams import Content
-from nao_testbed.controllers.transmitter.transmitter import Transmitter
 from nao_testbed.models import BadInput
 from nao_testbed.models.library import (
     PRESET,
@@ -105,39 +105,53 @@ class OutputSet:
         """True if its outputs start together."""
         return bool(self.points)
 
+    @cached_property
+    def changes_posture(self) -> bool:
+        """True if it names the posture in which it begins or ends."""
+        return self.way_to is not None or self.posture_after is not None
 
-def look_up(order: Order, library: Library) -> OutputSet:
-    """Return an entry of DB1 with what its names stand for.
+
+def look_up(command: Order | OutputSet, library: Library) -> OutputSet:
+    """Return an entry of DB1 with what its names stand for; outputs as they are.
 
     Raises:
         UnknownName: a name is not in the library.
     """
-    names = order.outputs
+    if isinstance(command, OutputSet):
+        return command
+    names = command.outputs
     return OutputSet(
-        name=order.name,
+        name=command.name,
         motion=library.motion(names[Unit.MOTION]) if Unit.MOTION in names else None,
-        to=order.to,
+        to=command.to,
         light=library.light(names[Unit.LIGHT]) if Unit.LIGHT in names else None,
         sound=library.sound(names[Unit.SOUND]) if Unit.SOUND in names else None,
-        points=order.points,
-        preset=order.preset,
+        points=command.points,
+        preset=command.preset,
     )
 
 
-def outputs_of(command: str | Order | OutputSet, library: Library) -> OutputSet:
-    """Return what a command puts out.
+Tokens = Token | Mapping[Unit, Token]
+"""One token for all units, or one for each; a unit without one is refused."""
 
-    Args:
-        command: name of an entry of DB1, an entry like it, or the outputs.
-        library: the databases.
 
-    Raises:
-        UnknownName: there is no such command, or a name in it is not known.
+class OrderStage(StrEnum):
+    """Position of an order in the pipeline, in the order in which they happen.
+
+    Lights and sounds of an independent order are issued at once, whatever its motion
+    waits for.
     """
-    if isinstance(command, OutputSet):
-        return command
-    order = library.order(command) if isinstance(command, str) else command
-    return look_up(order, library)
+
+    RECEIVED = "received"
+    """It is being planned and admitted."""
+    FOLLOWING = "following"
+    """It waits until the motion of the order before is about to end."""
+    PREPARING = "preparing"
+    """Its initial motion is issued, converted, or on its way."""
+    ISSUING = "issuing"
+    """Its outputs are issued, converted and sent; or all are with the transmitter."""
+    OVER = "over"
+    """It has ended or was refused, and has left the pipeline."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -151,13 +165,14 @@ class PlacedOrder:
     number: int
     """Of the order, counted from 1."""
     outputs: OutputSet
-    group: GroupKey | None
-    """None: its outputs are independent."""
     tokens: Mapping[Unit, Token]
     """Token of each unit; a unit without one is refused."""
+    group: GroupKey | None = None
+    """None: its outputs are independent."""
     is_interrupt: bool = False
     """Whether it starts at once, and what it disturbs pauses."""
 
+    stage: OrderStage = OrderStage.RECEIVED
     refused: NotOrdered | None = None
     """Why nothing of it is done; None: it is."""
     detail: str = ""
@@ -182,8 +197,6 @@ class PlacedOrder:
 
     It is forgotten then: each of an endless row would keep all before it.
     """
-    awaits_turn: bool = False
-    """Whether it waits for a motion before its own."""
     loans: dict[Token, set[str]] | None = None
     """What its tokens have lent until its turn; None: nothing was looked for."""
 
@@ -282,30 +295,31 @@ class PlacedOrder:
         first = min(receipt.received_tick for receipt in self.streams.values())
         return self.started_tick - first
 
-    # -- what leads it to its end -----------------------------------------------------
-
-    def close(
-        self, reason: EndReason, why: str, tick: int, transmitter: Transmitter
-    ) -> None:
-        """End the order: stop issuing, converting and sending its outputs.
-
-        An initial motion that the transmitter has already received is completed, since
-        the posture would be unknown half way.
-        """
-        self.closed, self.detail = reason, why
-        for receipt in self.streams.values():
-            transmitter.withdraw(receipt, tick)
-
-    @cached_property
-    def changes_posture(self) -> bool:
-        """True if it names the posture in which it begins or ends."""
-        outputs = self.outputs
-        return outputs.way_to is not None or outputs.posture_after is not None
+    # -- what the pipeline asks -------------------------------------------------------
 
     @property
-    def posture_after(self) -> str | None:
-        """Posture in which its motion ends; None: in no stored one."""
-        return self.outputs.posture_after
+    def failure(self) -> tuple[EndReason, str] | None:
+        """Reason and detail if a part has failed; None: none has, or it is over.
+
+        A failed initial motion ends what should follow it; a stream of a group ends the
+        group (reading 24).
+        """
+        initial = self.initial
+        if self.is_over:
+            return None
+        if initial is not None and initial.is_over and not initial.is_done:
+            why = f"its initial motion has ended: {initial.reason}. {initial.detail}"
+            return EndReason.DELETED, why.strip()
+        for part in self.streams.values() if self.group is not None else ():
+            if part.reason not in {None, EndReason.DONE}:
+                why = part.detail or str(part.refused or part.reason)
+                return part.reason or EndReason.DELETED, why
+        return None
+
+    @property
+    def next_stage(self) -> OrderStage:
+        """OrderStage after it was planned, or follows no other any more."""
+        return OrderStage.PREPARING if self.prep else OrderStage.ISSUING
 
     @property
     def later_units(self) -> tuple[Unit, ...]:
@@ -325,18 +339,32 @@ class PlacedOrder:
         return () if self.outputs.motion is None else self.way
 
     @property
+    def awaits_turn(self) -> bool:
+        """True if it waits for a motion before its own."""
+        return self.stage in {OrderStage.FOLLOWING, OrderStage.PREPARING}
+
+    @property
     def first_units(self) -> tuple[Unit, ...] | None:
         """Units to be issued first among the waiting ones; None: the prep command."""
         return None if self.prep else self.later_units
 
-    def content(self, unit: Unit) -> Content:
-        """Return what a unit puts out."""
+    def content(self, unit: Unit, is_initial: bool = False) -> Content:
+        """Return what a unit puts out, or the initial motion."""
         outputs = self.outputs
+        if is_initial:
+            return self.prep
         if unit is Unit.MOTION:
             return self.way if outputs.motion is None else (outputs.motion,)
         content = outputs.light if unit is Unit.LIGHT else outputs.sound
         assert content is not None, f"{unit} is no unit of {outputs.name!r}"
         return content
+
+    def contents(self) -> Iterator[tuple[Unit, Content]]:
+        """Yield each unit with its output, the initial motion first."""
+        if self.prep:
+            yield Unit.MOTION, self.prep
+        for unit in self.units:
+            yield unit, self.content(unit)
 
     def tag(self, unit: Unit) -> SyncTag | None:
         """Return ID and points for the head of a unit's data."""

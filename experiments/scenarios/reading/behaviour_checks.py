@@ -12,7 +12,7 @@ from typing import Any
 from nao_testbed.controllers.arbitration.tokens import Preemption
 from nao_testbed.controllers.schemas.library.common import resources_of_joints
 from nao_testbed.controllers.schemas.runtime.instances import check_activation_data
-from nao_testbed.controllers.transmitter.commands.admission import find_way
+from nao_testbed.controllers.transmitter.commands.planning import find_way
 from nao_testbed.experiments.scenarios.reading.behaviours import BehaviourForm
 from nao_testbed.experiments.scenarios.reading.scenario_file import ScenarioFile
 from nao_testbed.experiments.scenarios.scenario import Behaviour

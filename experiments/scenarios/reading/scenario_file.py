@@ -15,8 +15,8 @@ from pydantic.json_schema import GenerateJsonSchema
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.tokens import Preemption
 from nao_testbed.controllers.transmitter.buses.bus import TransmitterCfg, Watch
-from nao_testbed.controllers.transmitter.commands.converter import CONVERSION_S
-from nao_testbed.controllers.transmitter.commands.issuing import (
+from nao_testbed.controllers.transmitter.commands.timing import (
+    CONVERSION_S,
     CommandControllerCfg,
     Enable,
 )

@@ -37,10 +37,10 @@ from nao_testbed.controllers.arbitration.requests import Owner, Request, StaleTo
 from nao_testbed.controllers.arbitration.tokens import Loss, Token, TokenId
 from nao_testbed.controllers.interface.robot_interface import LedSetting, SoundChunk
 from nao_testbed.controllers.schemas.runtime.gate_actuators import GateActuators
-from nao_testbed.controllers.transmitter.commands.command_controller import (
+from nao_testbed.controllers.transmitter.commands.order import OutputSet
+from nao_testbed.controllers.transmitter.commands.pipeline import (
     CommandController,
 )
-from nao_testbed.controllers.transmitter.commands.order import OutputSet
 from nao_testbed.controllers.transmitter.receipt import SyncTag
 from nao_testbed.controllers.transmitter.streams import (
     SLOT_S,
@@ -413,7 +413,7 @@ class Attack:
         if self.rng.random() < 0.1:
             commands.withdraw(handle, tick)
         if self.rng.random() < 0.1:
-            commands.tell_posture(self.rng.choice(["Sit", "Stand", "Crouch"]))
+            commands.belief.set_posture(self.rng.choice(["Sit", "Stand", "Crouch"]))
 
     def disturb(self) -> None:
         """Lend, recall, release, drop, break, heat, repair."""

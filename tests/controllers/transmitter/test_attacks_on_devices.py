@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from nao_testbed.controllers import Command
 from nao_testbed.controllers.arbitration.gate import Gate
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
-from nao_testbed.controllers.transmitter.commands.command_controller import (
+from nao_testbed.controllers.transmitter.commands.pipeline import (
     CommandController,
 )
 from nao_testbed.controllers.transmitter.transmitter import Transmitter

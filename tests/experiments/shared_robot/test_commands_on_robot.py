@@ -34,7 +34,7 @@ def test_it_stands_up_and_greets_in_the_slot_after() -> None:
     assert (hello.label, hello.is_whole) == ("Hello", True)
     assert hello.start_s == pytest.approx((greeting.started_tick or 0) * 0.01)
     assert not robot.sim.has_fallen()
-    assert (robot.state, robot.commands.present_posture) == ("Stand", "Stand")
+    assert (robot.state, robot.commands.belief.posture) == ("Stand", "Stand")
     robot.close()
 
 
@@ -46,7 +46,7 @@ def test_on_its_belly_it_refuses_what_begins_standing() -> None:
     robot.disturb = None
     robot.run(3.0)
     assert robot.sim.has_fallen()
-    assert robot.commands.present_posture is None
+    assert robot.commands.belief.posture is None
     refused = robot.commands.submit("say hello and wave", token, robot.tick)
     assert refused.refused is NotOrdered.POSTURE_UNKNOWN
     robot.close()

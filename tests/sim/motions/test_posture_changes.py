@@ -10,7 +10,7 @@ from itertools import permutations
 import pytest
 
 from nao_testbed.controllers.stiffness import SmartStiffness
-from nao_testbed.controllers.transmitter.commands.admission import find_way
+from nao_testbed.controllers.transmitter.commands.planning import find_way
 from nao_testbed.models import Robot, default_robot_folder, load_robot
 from nao_testbed.models.library import Transition
 from tests.sim.motions.degree_off import falls

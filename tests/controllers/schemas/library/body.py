@@ -23,9 +23,10 @@ from nao_testbed.controllers.schemas.events import NotWinner, SchemaFailed
 from nao_testbed.controllers.schemas.runtime import SchemaRuntime
 from nao_testbed.controllers.schemas.runtime.gate_actuators import GateActuators
 from nao_testbed.controllers.speech import SyllableVoice
-from nao_testbed.controllers.transmitter.commands.command_controller import (
+from nao_testbed.controllers.transmitter.commands.pipeline import (
     CommandController,
 )
+from nao_testbed.controllers.transmitter.commands.posture import PostureBelief
 from nao_testbed.controllers.transmitter.events import StreamStarted
 from nao_testbed.controllers.transmitter.streams import effector_leaves
 from nao_testbed.controllers.transmitter.transmitter import Transmitter
@@ -206,7 +207,7 @@ class Body(Stage):
             transmitter=transmitter,
             voice=SyllableVoice(),
             ledger=ledger,
-            posture=posture,
+            belief=PostureBelief(posture),
         )
         monitor = PostureMonitor(ledger, robot)
         ledger.set_state("State", robot.posture(posture).state, 0)

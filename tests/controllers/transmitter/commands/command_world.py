@@ -14,15 +14,19 @@ from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 from nao_testbed.controllers.arbitration.tokens import Preemption, Token
-from nao_testbed.controllers.transmitter.commands.command_controller import (
-    CommandController,
+from nao_testbed.controllers.transmitter.commands.order import (
+    OutputSet,
+    PlacedOrder,
     Tokens,
 )
-from nao_testbed.controllers.transmitter.commands.issuing import (
+from nao_testbed.controllers.transmitter.commands.pipeline import (
+    CommandController,
+)
+from nao_testbed.controllers.transmitter.commands.posture import PostureBelief
+from nao_testbed.controllers.transmitter.commands.timing import (
     CommandControllerCfg,
     Enable,
 )
-from nao_testbed.controllers.transmitter.commands.order import OutputSet, PlacedOrder
 from nao_testbed.controllers.transmitter.events import Sent
 from nao_testbed.controllers.transmitter.streams import effector_leaves
 from nao_testbed.controllers.transmitter.transmitter import Transmitter
@@ -189,20 +193,24 @@ class Line(Told):
         gate = Gate(ledger, keeping)
         states = {name: one.state for name, one in robot.postures.items()}
         transmitter = Transmitter(gate, ledger)
+        effectors = effector_leaves(robot)
         controller = CommandController(
             library_of(robot) if library is None else library,
-            effectors=effector_leaves(robot),
+            effectors=effectors,
             transmitter=transmitter,
             voice=Hum(),
             ledger=ledger,
             cfg=cfg or CommandControllerCfg(enable=enable),
             delays=delays,
-            posture=posture,
-            states=states if is_seen else None,
-            false_end=(lambda m, here: false_end(robot, m.tracks, m.start, m.end, here))
-            if checks_ends
-            else None,
-            seen_state=(lambda: ledger.active_state("State")) if is_seen else None,
+            belief=PostureBelief(
+                posture,
+                states if is_seen else None,
+                (lambda: ledger.active_state("State")) if is_seen else None,
+                false_end=(lambda m, at: false_end(robot, m.tracks, m.start, m.end, at))
+                if checks_ends
+                else None,
+                motors=effectors.motors,
+            ),
         )
         line = cls(keeping, ledger, gate, transmitter, controller, events)
         line.is_seen = is_seen
@@ -214,10 +222,10 @@ class Line(Told):
         """Let it be seen in another posture."""
         state = self.robot.robot.posture(posture).state
         self.ledger.set_state("State", state, self.tick)
-        self.controller.tell_posture(posture)
+        self.controller.belief.set_posture(posture)
 
     def _watch(self) -> None:
-        posture = self.controller.present_posture
+        posture = self.controller.belief.posture
         if posture is not None:
             state = self.robot.robot.posture(posture).state
             if state != self.ledger.active_state("State"):

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from nao_testbed.controllers.arbitration.tokens import Token
-from nao_testbed.controllers.transmitter.commands.admission import find_way
-from nao_testbed.controllers.transmitter.commands.issuing import Enable
 from nao_testbed.controllers.transmitter.commands.order import (
     OutputSet,
     PlacedOrder,
     look_up,
 )
+from nao_testbed.controllers.transmitter.commands.planning import find_way
+from nao_testbed.controllers.transmitter.commands.timing import Enable
 from nao_testbed.controllers.transmitter.events import (
     NotOrdered,
     OrderReceived,
@@ -127,11 +127,11 @@ def test_from_nobody_knows_where_no_way_leads(nao: Robot) -> None:
     line = Line.of(nao, posture=None)
     handle = line.submit("greet")
     assert handle.refused is NotOrdered.POSTURE_UNKNOWN
-    line.controller.tell_posture("LyingBack")
+    line.controller.belief.set_posture("LyingBack")
     handle = line.submit("greet")
     assert handle.refused is NotOrdered.NO_WAY
     assert "no transitions lead there from LyingBack" in handle.detail
-    line.controller.tell_posture("Stand")
+    line.controller.belief.set_posture("Stand")
     assert line.submit("greet").refused is None
 
 
@@ -216,7 +216,7 @@ def test_an_order_joins_on_to_the_motion_of_the_one_before(
     assert bow.dead_slots == 0
     assert bow.reason is first.reason is EndReason.DONE
     assert len(line.told(PrepSent)) == 1, "the first one ends where the second begins"
-    assert line.controller.present_posture == "Crouch"
+    assert line.controller.belief.posture == "Crouch"
 
 
 @pytest.mark.requirement("SY-1", "SY-20")
@@ -257,7 +257,7 @@ def test_what_follows_a_motion_that_broke_off_is_deleted(nao: Robot) -> None:
     line.slots(2)
     assert second.reason is EndReason.DELETED
     assert "'greet', which it follows" in second.detail
-    assert line.controller.present_posture is None, "it stopped half way"
+    assert line.controller.belief.posture is None, "it stopped half way"
     assert is_silent(line)
 
 
@@ -303,7 +303,7 @@ def test_a_withdrawn_order_puts_nothing_out_any_more(nao: Robot, slots: int) -> 
     assert handle.has_failed
     assert is_silent(line)
     moved = slots > 3
-    assert line.controller.present_posture == (None if moved else "Sit")
+    assert line.controller.belief.posture == (None if moved else "Sit")
 
 
 @pytest.mark.requirement("SY-18")
@@ -319,7 +319,7 @@ def test_when_the_initial_motion_is_revoked_the_rest_is_deleted(
     assert handle.reason is EndReason.DELETED
     assert handle.initial is not None
     assert handle.initial.reason is EndReason.REVOKED
-    assert line.controller.present_posture is None
+    assert line.controller.belief.posture is None
     assert is_silent(line)
     assert not [x for x in line.told(Sent) if x.group == "greet"]
 
@@ -432,7 +432,7 @@ def test_an_interrupt_may_delete_a_group_that_is_not_even_converted(nao: Robot) 
     line.slots(400)
     assert (greet.reason, nod.reason) == (EndReason.DELETED, EndReason.DONE)
     assert not [x for x in line.told(Sent) if x.group == "greet"]
-    assert line.controller.present_posture == "Stand", "the initial motion goes on"
+    assert line.controller.belief.posture == "Stand", "the initial motion goes on"
 
 
 def test_only_a_single_output_interrupts(nao: Robot) -> None:
@@ -476,7 +476,7 @@ def test_a_motion_of_ones_own_ends_where_it_says_too(nao: Robot) -> None:
     line.slots(30)
     assert handle.reason is EndReason.CANNOT_BEGIN
     assert "does not end in Sit" in handle.streams[MOTION].detail
-    assert line.controller.present_posture == "Stand"
+    assert line.controller.belief.posture == "Stand"
 
 
 @pytest.mark.requirement("SY-2")
@@ -496,7 +496,7 @@ def test_where_the_rest_of_it_is_there_a_part_ends_in_its_posture(nao: Robot) ->
     handle = line.submit(part, token, prepares=False)
     line.slots(30)
     assert handle.reason is EndReason.DONE
-    assert line.controller.present_posture == "Stand"
+    assert line.controller.belief.posture == "Stand"
 
 
 @pytest.mark.requirement("I-14", "AR-11")

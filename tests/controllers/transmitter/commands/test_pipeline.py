@@ -16,15 +16,16 @@ from nao_testbed.controllers.arbitration.events import (
     event_to_line,
 )
 from nao_testbed.controllers.arbitration.requests import Owner, Request
-from nao_testbed.controllers.transmitter.commands.converter import CONVERSION_S
-from nao_testbed.controllers.transmitter.commands.issuing import (
-    CommandControllerCfg,
-    Enable,
-)
 from nao_testbed.controllers.transmitter.commands.order import (
+    OrderStage,
     OutputSet,
     PlacedOrder,
     look_up,
+)
+from nao_testbed.controllers.transmitter.commands.timing import (
+    CONVERSION_S,
+    CommandControllerCfg,
+    Enable,
 )
 from nao_testbed.controllers.transmitter.events import (
     CommandIssued,
@@ -72,6 +73,26 @@ def greet(nao: Robot, slots: int = 500, **how: Any) -> tuple[Line, PlacedOrder]:
     return line, handle
 
 
+# -- stages ---------------------------------------------------------------------------
+
+
+def test_a_command_passes_the_stages_in_their_order(nao: Robot) -> None:
+    line = Line.of(nao)
+    greet, bow = line.submit("greet"), line.submit("bow")
+    refused = line.controller.submit("nod", {}, line.tick)
+    stages: list[list[OrderStage]] = [[greet.stage], [bow.stage]]
+    for _ in range(500):
+        line.slot()
+        for order, passed in zip((greet, bow), stages, strict=True):
+            if order.stage is not passed[-1]:
+                passed.append(order.stage)
+    assert stages == [
+        [OrderStage.PREPARING, OrderStage.ISSUING, OrderStage.OVER],
+        [OrderStage.FOLLOWING, OrderStage.ISSUING, OrderStage.OVER],
+    ]
+    assert refused.stage is OrderStage.OVER
+
+
 # -- the moment of transmit-enable -----------------------------------------------------
 
 
@@ -86,7 +107,7 @@ def test_all_starts_in_the_slot_after_the_initial_motion(nao: Robot) -> None:
     assert (handle.dead_slots, handle.state) == (0, StreamState.ENDED)
     assert handle.reason is EndReason.DONE
     assert not handle.has_failed
-    assert line.controller.present_posture == "Stand"
+    assert line.controller.belief.posture == "Stand"
     yaw = nao.joint_index("LKneePitch")
     assert line.robot.target[yaw] == pytest.approx(np.radians(40))
 
@@ -374,7 +395,7 @@ def test_a_group_is_deleted_during_the_initial_motion_without_a_trace(
     line.slots(500)
     assert handle.reason is EndReason.DELETED
     assert not [x for x in line.told(Sent) if x.group == "greet"]
-    assert line.controller.present_posture == ("Stand" if slots > 3 else "Sit")
+    assert line.controller.belief.posture == ("Stand" if slots > 3 else "Sit")
     assert not line.controller.delete_group(GREET, line.tick), "it is over"
 
 
@@ -446,7 +467,7 @@ def test_independent_outputs_do_not_wait_for_an_initial_motion(nao: Robot) -> No
     line.slots(500)
     assert bow.dead_slots == 0, "its motion does"
     assert bow.initial is not None
-    assert line.controller.present_posture == "Crouch"
+    assert line.controller.belief.posture == "Crouch"
 
 
 @pytest.mark.requirement("SY-25")

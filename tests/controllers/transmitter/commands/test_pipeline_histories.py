@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from nao_testbed.controllers.arbitration.events import event_to_line
 from nao_testbed.controllers.arbitration.tokens import Token
-from nao_testbed.controllers.transmitter.commands.issuing import (
+from nao_testbed.controllers.transmitter.commands.order import PlacedOrder
+from nao_testbed.controllers.transmitter.commands.timing import (
     CommandControllerCfg,
     Enable,
 )
-from nao_testbed.controllers.transmitter.commands.order import PlacedOrder
 from nao_testbed.controllers.transmitter.events import OrderEnded, OrderReceived, Sent
 from nao_testbed.controllers.transmitter.receipt import EndReason
 from nao_testbed.models import Robot
@@ -112,7 +112,7 @@ def play(
         elif step.what == "tell":
             posture = ("Sit", "Stand", "Crouch", None)[step.number % 4]
             if posture is None:
-                controller.tell_posture(None)
+                controller.belief.set_posture(None)
             else:
                 line.see(posture)
         line.slots(step.slots)

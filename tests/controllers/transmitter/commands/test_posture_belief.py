@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from nao_testbed.controllers.transmitter.commands.admission import PostureBelief
+from nao_testbed.controllers.transmitter.commands.posture import PostureBelief
 from nao_testbed.controllers.transmitter.receipt import EndReason, Receipt, StreamState
 
 STATES = {"Stand": "Stand", "StandInit": "Stand", "Sit": "Sit", "Gorilla": None}
@@ -58,7 +58,7 @@ def test_who_sees_it_lying_is_right(
     assert belief.posture == "Stand", "on its way, or swaying"
     eyes.state = "Back"
     assert belief.posture != "Stand"
-    belief.tell("LyingBack")
+    belief.set_posture("LyingBack")
     assert belief.posture == "LyingBack"
 
 

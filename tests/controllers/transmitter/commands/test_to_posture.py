@@ -54,7 +54,7 @@ def test_the_way_follows_from_the_posture_and_starts_with_light_and_sound(
     issued = {e.unit: (e.name, e.points) for e in line.told(CommandIssued)}
     assert issued[MOTION] == (motion, 20)
     assert len(line.sent_ticks(rise.streams[MOTION].number)) == items
-    assert line.controller.present_posture == "Stand"
+    assert line.controller.belief.posture == "Stand"
     checker = TraceChecker()
     for event in line.events:
         checker.see(event)
@@ -112,7 +112,7 @@ def test_it_is_refused_where_no_way_leads_there(nao: Robot, prepares: bool) -> N
     assert kneel.detail == (
         "'kneel and beep' goes to Crouch; no transitions lead there from Sit."
     )
-    line.controller.tell_posture(None)
+    line.controller.belief.set_posture(None)
     rise = line.submit("rise", prepares=prepares)
     assert rise.refused is NotOrdered.POSTURE_UNKNOWN
     assert "'rise' goes to Stand, and the present posture is not known" in rise.detail
@@ -188,7 +188,7 @@ def test_where_it_cannot_go_from_there_it_is_not_moved(
 ) -> None:
     line = Line.of(nao, posture="Sit")
     rise = line.submit("rise", line.take("host", *names))
-    line.controller.tell_posture(by_then)
+    line.controller.belief.set_posture(by_then)
     line.slots(50)
     assert rise.reason is EndReason.CANNOT_BEGIN
     assert why in rise.detail
@@ -254,7 +254,7 @@ def test_an_interrupt_may_go_to_a_posture(nao: Robot) -> None:
     line.slots(300)
     assert rise.reason is EndReason.DONE
     assert nod.reason is EndReason.DONE
-    assert line.controller.present_posture == "Stand"
+    assert line.controller.belief.posture == "Stand"
     there = line.interrupt(up)
     line.slots(5)
     assert there.reason is EndReason.DONE

@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 from nao_testbed.controllers.arbitration.policies import PauseOnDemand, StopOnDemand
 from nao_testbed.controllers.arbitration.tokens import Preemption
 from nao_testbed.controllers.transmitter.buses.bus import Watch
-from nao_testbed.controllers.transmitter.commands.issuing import Enable
+from nao_testbed.controllers.transmitter.commands.timing import Enable
 from nao_testbed.experiments.scenarios.reading.load import load_scenario
 from nao_testbed.experiments.scenarios.vocabulary import conditions as c
 from nao_testbed.experiments.scenarios.vocabulary import events as e
