@@ -409,7 +409,7 @@ def run_posture_search(
     ]
     failures += hotter_than_requested(trials, wanted.name, name)
     for failure in failures:
-        print(failure, file=sys.stderr)
+        print(f"error: {failure}", file=sys.stderr)
     return 1 if failures else 0
 
 

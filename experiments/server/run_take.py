@@ -141,7 +141,7 @@ def run_take(cfg: TakeCfg) -> int:
             data = json_text(_as_json(client.name, outcome))
             write_json(cfg.json_file, data, holds_token=True)
             if outcome.token is None:
-                print(_refusal_text(outcome), file=sys.stderr)
+                print(f"error: {_refusal_text(outcome)}", file=sys.stderr)
                 return 1
             holder.has_begun = True
             if cfg.json_file != STDOUT:

@@ -350,7 +350,7 @@ class RealRobotRun:
         console_for(json_file).print(table)
         write_json(json_file, json_text(data))
         if reason != "done":
-            print(reason, file=sys.stderr)
+            print(reason.replace("failed: ", "error: "), file=sys.stderr)
 
 
 def _print_plan(

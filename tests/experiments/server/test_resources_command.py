@@ -441,6 +441,7 @@ def test_a_terminal_obeys_no_name(
     front.take(Request(owner="a\x1b[31m\x9b5m", resources=("ball",)))
     shown = here("list", "--url", server.url).out
     late = here("take", "ball", "--timeout", "0", "--url", server.url).err
+    assert late.startswith("error: ")
     for text in (shown, late):
         assert "a\ufffd[31m\ufffd5m" in text
         assert "\x1b" not in text

@@ -118,7 +118,7 @@ def test_page_begins_with_what_is_held(page: "Page", busy: SharedLedger) -> None
     with busy.step() as (ledger, tick):
         ledger.thaw("hotEngine", tick)
         ledger.thaw("lostBall", tick)
-    held = page.locator("#held").filter(has_text="nothing is held or waited for")
+    held = page.locator("#held").filter(has_text="no resource is held or waited for")
     held.wait_for(timeout=LATEST_MS)
 
 
