@@ -45,7 +45,7 @@ from nao_testbed.sim.servo import SERVOS, ServoCfg
 
 POSTURE = "PoseInit"
 MAX_OVER_BARE = 1.25
-"""What the whole loop should cost at most, over the bare engine."""
+"""Largest accepted ratio of the full loop to the bare engine."""
 BLOCK_S = 0.25
 """Simulated time of a block in s: short, so that both sides share its luck."""
 
@@ -89,7 +89,7 @@ class MeasuredLoop:
         self.observations: list[Observation] = []
         """Of the last block."""
         self.loop_us: list[float] = []
-        """A tick of the whole loop, a block each."""
+        """Time per tick of the full loop, one value per block."""
         self.bare_us: list[float] = []
         """A tick of the bare engine, a block each."""
         self.controller_us: list[float] = []

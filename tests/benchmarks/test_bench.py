@@ -242,7 +242,7 @@ def test_the_command_prints_a_plain_table_and_writes_json(
     assert "≤ 1.25" in rows["full loop / bare engine"]
     assert run_bench_command(5.0, "-") == 0
     text, err = capsys.readouterr()
-    assert "whole loop" in err
+    assert "full loop" in err
     told = json.loads(json.dumps(result.as_json()))
     assert json.loads(text) == json.loads(path.read_text(encoding="utf-8")) == told
 
