@@ -30,7 +30,7 @@ from nao_testbed.controllers.transmitter.receipt import EndReason
 from nao_testbed.experiments.scenarios.reading.load import load_scenario
 from nao_testbed.experiments.scenarios.scenario import Scenario
 from nao_testbed.experiments.scenarios.timeline.figure import (
-    LONGEST,
+    MAX_LETTERS,
     Mark,
     label_span,
     level_marks,
@@ -320,7 +320,7 @@ def test_labels_of_marks_never_overlap(drawn: list[tuple[float, str]]) -> None:
 def test_a_label_of_a_mark_stays_in_the_panel(time_s: float, text: str) -> None:
     """At the beginning it stands right of its mark, at the end left of it."""
     start, end = label_span(Mark(time_s=time_s, text=text), 100.0, 9.0)
-    assert end - start >= min(len(text), LONGEST) * LETTER * SIZE
+    assert end - start >= min(len(text), MAX_LETTERS) * LETTER * SIZE
     assert start >= 0.0
     assert end <= 9.0 + 1e-9
     assert min(abs(edge - time_s / 100.0 * 9.0) for edge in (start, end)) < 1e-9
