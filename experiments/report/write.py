@@ -82,7 +82,7 @@ def section_of(source: RunSource, prefix: str, *, with_replay: bool = True) -> S
             robot = next(iter(robots.values()), None)
             figures = heat_figures(heat, frames, robot, prefix, problems)
     page = source.page or RunPage(title=_title(source))
-    figures = [*_pictures(source), *page.figures, *figures]
+    figures = [*page.figures, *figures]
     replay = _replay(source, robots, problems) if with_replay else None
     sound = sound_of(source.trials[0], problems) if source.page is not None else None
     return Section(
@@ -92,6 +92,7 @@ def section_of(source: RunSource, prefix: str, *, with_replay: bool = True) -> S
         warnings=tuple(problems),
         outcome=() if heat is None else outcome_rows(source.name, heat),
         results=results or page.results,
+        pictures=_pictures(source),
         figures=figures,
         replay=replay,
         sound=sound,
@@ -126,7 +127,7 @@ def _pictures(source: RunSource) -> list[PageFigure]:
     if source.kind == "heat":
         alt = "The robots side by side; the temperatures are in the table of joints."
         return picture_of(
-            source.folder / ROBOT_PICTURE, "Joint temperatures at the end.", alt
+            source.folder / ROBOT_PICTURE, "Motor temperatures at the end.", alt
         )
     return []
 
@@ -330,7 +331,9 @@ def _shown(section: Section) -> dict[str, Any]:
         "title": section.title,
         "warnings": list(section.warnings),
         "tables": [table.caption for table in tables],
-        "figures": [figure.caption for figure in section.figures],
+        "figures": [
+            figure.caption for figure in (*section.pictures, *section.figures)
+        ],
         "texts": [text.caption for text in section.texts],
         "has_replay": section.replay is not None,
     }

@@ -335,6 +335,8 @@ class Section:
     outcome: Sequence[Row] = ()
     """Its rows of the table that sets runs side by side; empty where it has none."""
     results: Sequence[DataTable] = ()
+    pictures: Sequence[PageFigure] = ()
+    """Of the robots, at the top beside the replay."""
     figures: Sequence[PageFigure] = ()
     replay: Replay | None = None
     sound: SoundPlayer | None = None

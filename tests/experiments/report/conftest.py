@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from nao_testbed.experiments.closed_loop.trial import Push, run_trial
 from nao_testbed.experiments.common.options import json_text
@@ -84,4 +85,5 @@ def write_page(heat_folder: Path, folder: Path) -> None:
     meta = json.loads((folder / "smart" / "meta.json").read_text(encoding="utf-8"))
     meta["config"]["controller"] = MARKUP
     (folder / "smart" / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
+    Image.new("RGB", (8, 6), "white").save(folder / "robot.png")
     write_report(ReportCfg(runs=(folder,)))

@@ -108,6 +108,21 @@ def test_headings_are_in_order_and_parts_have_names(page: Reader) -> None:
     assert len(ids) == len(set(ids))
 
 
+def test_the_page_begins_with_picture_replay_and_results(text: str) -> None:
+    """Then come figures, then the other tables; extra rows stay folded."""
+    body = text[text.index("<main>") :]
+    parts = (
+        *('class="photo"', 'data-replay="replay1"', ">Results<", ">All results ("),
+        *(">Figures<", ">Tables<", "Joints, PoseInit", ">Events<", ">How it was made<"),
+    )
+    places = [body.index(part) for part in parts]
+    assert places == sorted(places)
+    main, folded = (body[places[i] : places[i + 1]] for i in (2, 3))
+    assert "time to 80 °C" in main
+    assert "computing time" not in main
+    assert "computing time" in folded
+
+
 def test_numbers_of_the_run_are_on_the_page(text: str, page_file: Path) -> None:
     result = json.loads((page_file.parent / "heat.json").read_text(encoding="utf-8"))
     for trial in result["trials"].values():
