@@ -131,7 +131,7 @@ for place, name in enumerate(ratio.columns):
 axes.axhline(1.0, color="0.5", lw=0.8)
 axes.set_yscale("log")
 axes.set_xticks(range(len(ratio.columns)), ratio.columns)
-axes.set_ylabel("leg heat, ratio to fixed")
+axes.set_ylabel("Leg heat relative to fixed")
 plain_frame(axes)
 panel_title(
     axes, f"{len(ratio)} robots, errors up to {story.largest_deg:g}°, seed {story.seed}"

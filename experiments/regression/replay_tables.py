@@ -19,6 +19,7 @@ from nao_testbed.experiments.common.drawing.style import (
     panel_title,
     plain_frame,
     save_figure,
+    time_axis,
 )
 from nao_testbed.experiments.regression.replay_answers import (
     ControllerAnswers,
@@ -228,7 +229,7 @@ def write_replay_figure(
         colours = controller_colours(answers)
         for i, (controller, values) in enumerate(answers.items()):
             axes.plot(
-                time_s[: len(values) : every],
+                time_s[: len(values) : every] / 60.0,
                 values[::every, names.index(joint)],
                 color=colours[controller],
                 lw=3.0 if i == 0 else 0.9,
@@ -238,7 +239,7 @@ def write_replay_figure(
         panel_title(axes, joint)
         plain_frame(axes)
         axes.set_ylabel(label, fontsize=9)
-    panels[-1].set_xlabel("time of the recorded run in s", fontsize=9)
+    time_axis(panels[-1])
     panels[0].legend(
         frameon=False,
         fontsize=8,

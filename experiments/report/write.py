@@ -331,9 +331,7 @@ def _shown(section: Section) -> dict[str, Any]:
         "title": section.title,
         "warnings": list(section.warnings),
         "tables": [table.caption for table in tables],
-        "figures": [
-            figure.caption for figure in (*section.pictures, *section.figures)
-        ],
+        "figures": [figure.caption for figure in (*section.pictures, *section.figures)],
         "texts": [text.caption for text in section.texts],
         "has_replay": section.replay is not None,
     }

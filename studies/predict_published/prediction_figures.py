@@ -42,9 +42,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WORDS: dict[Assumption, str] = {
-    "equal": "second run begins at the starts of the first",
-    "free": "second run begins at other temperatures",
+    "equal": "second run starts at the first run's temperatures",
+    "free": "second run starts at other temperatures",
 }
+
+
+TITLES = ("Left leg, five joints", "Right leg, five joints", "LAnklePitch", "RHipPitch")
+"""Of the panels, in the order of `OUTCOMES`."""
 
 
 def prediction_table(found: Prediction) -> DataTable:
@@ -100,13 +104,15 @@ def prediction_figure(found: Prediction) -> "Figure":
     """Return the densities of the four outcomes, with bands and published numbers."""
     figure = new_figure(10.0, 6.2, gap=0.1)
     axes = figure.subplots(2, 2)
-    for k, (name, unit) in enumerate(zip(OUTCOMES, UNITS, strict=True)):
+    for k, (title, unit) in enumerate(zip(TITLES, UNITS, strict=True)):
         panel = axes.flat[k]
         bands = {assumption: bands[k] for assumption, bands in found.bands.items()}
         _draw_outcome(panel, bands)
-        panel_title(panel, f"{name}, {unit}")
-        panel.set_xlabel(unit)
-        panel.set_ylabel(f"density, 1/{unit}")
+        panel_title(panel, title)
+        panel.set_xlabel(
+            "Temperature rise (K)" if unit == "K" else "Final temperature (°C)"
+        )
+        panel.set_ylabel(f"Density (1/{unit})")
     lines, words = axes.flat[0].get_legend_handles_labels()
     figure.legend(
         lines,

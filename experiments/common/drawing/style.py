@@ -120,6 +120,29 @@ def panel_title(axes: "Axes", text: str) -> None:
     axes.set_title(text, loc="left", fontsize=10, color=INK, fontweight="bold")
 
 
+TIME = "Time (min)"
+"""Label of every time axis."""
+
+
+def time_axis(axes: "Axes", share: float = 1.0, label: str = TIME) -> None:
+    """Label an axis whose data are minutes.
+
+    Args:
+        axes: the lowest panel.
+        share: of the panel's width that the curves fill; the rest is for their names.
+        label: another one for times that do not begin with the run.
+    """
+    axes.set_xlabel(label, fontsize=9, x=0.5 * share, ha="center")
+
+
+def time_ticks(minutes: float, n: int = 4) -> FloatArray:
+    """Return about n round minutes from 0 to the end."""
+    rough = minutes / n
+    power = 10.0 ** np.floor(np.log10(rough))
+    step = next(s for s in (1.0, 2.0, 2.5, 5.0, 10.0) if s * power >= rough) * power
+    return np.arange(0.0, minutes + 1e-9, step)
+
+
 def plain_frame(axes: "Axes") -> None:
     """Reduce the frame to two light axes."""
     axes.spines[["top", "right"]].set_visible(False)

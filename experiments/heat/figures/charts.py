@@ -30,6 +30,8 @@ from nao_testbed.experiments.common.drawing.style import (
     panel_title,
     plain_frame,
     spread_labels,
+    time_axis,
+    time_ticks,
 )
 from nao_testbed.models import Robot, UnknownName
 from nao_testbed.models.values import FloatArray
@@ -100,12 +102,12 @@ def power_figure(
     """
     figure = new_figure(9.0, 4.2)
     axes = figure.subplots()
-    longest = max(float(curve.time_s[-1]) for curve in curves.values())
+    longest = max(float(curve.time_s[-1]) for curve in curves.values()) / 60.0
     ends = {}
     colours = controller_colours(curves)
     for name, curve in curves.items():
         colour = colours[name]
-        axes.plot(curve.time_s, curve.watts, color=colour, lw=1.8)
+        axes.plot(curve.time_s / 60.0, curve.watts, color=colour, lw=1.8)
         ends[name] = (float(curve.watts[-1]), colour)
     axes.set_yscale("log")
     for watts in least_w.values():
@@ -132,10 +134,10 @@ def power_figure(
     axes.set_yticks([w for w in TICKS_W if low <= w <= axes.get_ylim()[1]], minor=False)
     axes.yaxis.set_major_formatter(lambda watts, _: f"{watts:g}")
     axes.yaxis.set_minor_formatter("")
-    axes.set_xticks([tick for tick in axes.get_xticks() if tick <= longest])
+    axes.set_xticks(time_ticks(longest, 6))
     axes.spines["bottom"].set_bounds(0.0, longest)
-    axes.set_ylabel("Joule loss of the legs in W", fontsize=9)
-    axes.set_xlabel("time in s", fontsize=9, x=0.5 / ROOM, ha="center")
+    axes.set_ylabel("Joule loss of the legs (W)", fontsize=9)
+    time_axis(axes, 1.0 / ROOM)
     panel_title(axes, title)
     return figure
 
@@ -173,7 +175,9 @@ def heat_share_figure(
     left.barh(place + 0.2, torque[order] / torque.sum(), 0.38, color=FAINT_INK)
     colours = controller_colours(watts)
     left.barh(place - 0.2, share, 0.38, color=colours[first])
-    left.set_xlabel(f"share of the torque (grey) and of the heat, {first}", fontsize=9)
+    left.set_xlabel(
+        f"Share of the torque (grey) and of the Joule loss under {first}", fontsize=9
+    )
     left.xaxis.set_major_formatter(lambda x, _: f"{x:.0%}")
     height = 0.8 / len(watts)
     for i, (name, heat) in enumerate(watts.items()):
@@ -184,7 +188,7 @@ def heat_share_figure(
             color=colours[name],
             label=f"{name}, {heat.sum():.1f} W in total",
         )
-    right.set_xlabel("heat in W, mean over the run", fontsize=9)
+    right.set_xlabel("Mean Joule loss (W)", fontsize=9)
     right.legend(frameon=False, fontsize=8, loc="lower right")
     left.set_yticks(place, list(order))
     for axes in (left, right):
@@ -225,7 +229,7 @@ def internal_figure(forces: InternalForces, title: str) -> "Figure":
                   frameon=False)  # fmt: skip
     axes.set_xticks(place, forces.motors, rotation=30, ha="right")
     axes.axhline(0.0, color=FAINT_INK, lw=0.8)
-    axes.set_ylabel("torque on the joint in N·m", fontsize=9)
+    axes.set_ylabel("Joint torque (N·m)", fontsize=9)
     plain_frame(axes)
     panel_title(axes, title)
     return figure
@@ -269,7 +273,7 @@ def joint_shifts_figure(
     )
     axes.axhline(0.0, color=FAINT_INK, lw=0.8)
     axes.set_xticks(place, joints, rotation=30, ha="right")
-    axes.set_ylabel("set-point shift in °", fontsize=9)
+    axes.set_ylabel("Set-point shift (°)", fontsize=9)
     axes.legend(frameon=False, fontsize=8)
     plain_frame(axes)
     panel_title(axes, title)
@@ -279,8 +283,6 @@ def joint_shifts_figure(
 MIN_DEG = 0.02
 """Shifts below this are not drawn: rounding of a recorded set-point is far less."""
 MAX_POINTS = 600
-MINUTES_FROM_S = 120.0
-"""From this length on the time is in minutes."""
 
 
 def shift_history_figure(
@@ -304,26 +306,24 @@ def shift_history_figure(
     }
     if not shifts:
         return None
-    end_s = max(float(frames[name].index[-1]) for name in shifts)
-    unit, unit_s = ("minutes", 60.0) if end_s >= MINUTES_FROM_S else ("s", 1.0)
     figure = new_figure(7.6, 2.6 * len(shifts) + 0.3)
     panels = figure.subplots(len(shifts), 1, sharex=True, sharey=True, squeeze=False)
     drawn = _drawn_joints(list(shifts.values()), robot)
     for axes, (name, shift) in zip(panels[:, 0], shifts.items(), strict=True):
-        time = frames[name].index.to_numpy(float) / unit_s
+        time = frames[name].index.to_numpy(float) / 60.0
         keep = np.arange(0, len(time), max(1, len(time) // MAX_POINTS))
         axes.axhline(0.0, color=SOFT_INK, lw=0.6)
         for j, style in drawn.items():
             if np.abs(shift[:, j]).max() >= MIN_DEG:
                 label = robot.joint_names[j]
                 axes.plot(time[keep], shift[keep, j], label=label, lw=1.6, **style)
-        axes.set_ylabel("set-point shift in °", fontsize=9)
+        axes.set_ylabel("Set-point shift (°)", fontsize=9)
         axes.legend(
             frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5)
         )
         panel_title(axes, name)
         plain_frame(axes)
-    panels[-1, 0].set_xlabel(f"time in {unit}", fontsize=9)
+    time_axis(panels[-1, 0])
     return figure
 
 

@@ -1,5 +1,6 @@
 """The robots side by side as a run left them, joints in the colours of temperatures."""
 
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -95,7 +96,7 @@ def robot_figure(
     height, width, _ = next(iter(views.values())).painted({}).shape
     panel_width = max(MIN_WIDTH, PANEL_HEIGHT * width / height)
     lines = {
-        name: textwrap.wrap(text, int(panel_width / (LETTER_WIDTH * 10.0 / 72.0)))
+        name: _wrapped(text, int(panel_width / (LETTER_WIDTH * 10.0 / 72.0)))
         for name, text in remarks.items()
     }
     above = REMARK_HEIGHT * max(map(len, lines.values()), default=0)
@@ -137,10 +138,16 @@ def robot_figure(
         extend="both",
         ticks=[25, 40, 60, 80],
     )
-    bar.set_label("motor temperature in °C", color=SOFT_INK, fontsize=8)
+    bar.set_label("Motor temperature (°C)", color=SOFT_INK, fontsize=8)
     bar.ax.tick_params(labelsize=8, colors=SOFT_INK, length=0)
     bar.outline.set_visible(False)
     return figure
+
+
+def _wrapped(text: str, letters: int) -> list[str]:
+    """Return the lines of a text; a number stays with its unit."""
+    joined = re.sub(r"(?<=\d) (?=[^\W\d])", "\xa0", text)
+    return [line.replace("\xa0", " ") for line in textwrap.wrap(joined, letters)]
 
 
 def _draw_trial(

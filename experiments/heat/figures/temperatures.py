@@ -35,6 +35,8 @@ from nao_testbed.experiments.common.drawing.style import (
     plain_frame,
     save_figure,
     spread_labels,
+    time_axis,
+    time_ticks,
 )
 from nao_testbed.experiments.heat.figures.tables import (
     has_published_legs,
@@ -83,9 +85,9 @@ def temperature_figure(
             axes.set_ylim(low, high)
             panel_title(axes, f"{name}, {SIDES.get(side, 'hottest joints')}")
     for axes in panels[:, 0]:
-        axes.set_ylabel("temperature in °C", fontsize=9)
+        axes.set_ylabel("Temperature (°C)", fontsize=9)
     for axes in panels[-1]:
-        axes.set_xlabel("time in minutes", fontsize=9, x=0.5 / ROOM, ha="center")
+        time_axis(axes, 1.0 / ROOM)
     write_footer(figure, result, why_not_comparable(result))
     return figure
 
@@ -120,7 +122,7 @@ def _draw_limits(axes: "Axes", result: HeatResult, trial: TrialResult) -> None:
         color=SOFT_INK,
     )
     axes.set_xlim(0.0, ROOM * result.minutes)
-    axes.set_xticks(_time_ticks(result.minutes))
+    axes.set_xticks(time_ticks(result.minutes))
     plain_frame(axes)
     axes.spines["bottom"].set_bounds(0.0, result.minutes)
 
@@ -251,14 +253,6 @@ def _name_mark(axes: "Axes", minutes: float, degc: float, colour: str) -> None:
     )
 
 
-def _time_ticks(minutes: float) -> FloatArray:
-    """Return a handful of round minutes from 0 to the end."""
-    rough = minutes / 4.0
-    power = 10.0 ** np.floor(np.log10(rough))
-    step = next(s for s in (1.0, 2.0, 2.5, 5.0, 10.0) if s * power >= rough) * power
-    return np.arange(0.0, minutes + 1e-9, step)
-
-
 def effort_figure(
     result: HeatResult,
     frames: "Mapping[str, pd.DataFrame]",
@@ -296,10 +290,10 @@ def effort_figure(
                 x + 0.45 * width,
                 color=INK,
                 lw=1.6,
-                label="mean limit in force" if i == n - 1 else None,
+                label="mean torque limit" if i == n - 1 else None,
             )
         axes.set_xticks(place, [joint.removeprefix(side) for joint in joints])
-        axes.set_ylabel("mean |torque| in N·m", fontsize=9)
+        axes.set_ylabel("Mean |torque| (N·m)", fontsize=9)
         panel_title(axes, SIDES.get(side, "hottest joints"))
         plain_frame(axes)
     panels[0].legend(

@@ -13,6 +13,7 @@ from nao_testbed.experiments.common.drawing.style import (
     panel_title,
     plain_frame,
     spread_labels,
+    time_axis,
 )
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.thermal.one_node_fit import Estimate
@@ -67,7 +68,7 @@ def fit_figure(
         half = 0.5 * resolution_k
         lower.axhspan(-half, half, xmax=1.0 / ROOM, color=FAINT_INK, alpha=0.35, lw=0.0)
         lower.set_title(
-            f"grey: ± half a step of the sensor ({resolution_k:g} K)",
+            f"grey: ± half a sensor step ({resolution_k:g} K)",
             loc="left",
             fontsize=7.5,
             color=SOFT_INK,
@@ -83,9 +84,9 @@ def fit_figure(
     lower.spines["bottom"].set_bounds(0.0, longest)
     upper.spines["bottom"].set_bounds(0.0, longest)
     _label_ends(upper, ends, names)
-    upper.set_ylabel("temperature in °C", fontsize=9)
-    lower.set_ylabel("measured − fitted, K", fontsize=9)
-    lower.set_xlabel("time in minutes", fontsize=9, x=0.5 / ROOM, ha="center")
+    upper.set_ylabel("Temperature (°C)", fontsize=9)
+    lower.set_ylabel("Residual (K)", fontsize=9)
+    time_axis(lower, 1.0 / ROOM)
     panel_title(upper, title)
     return figure
 
@@ -128,7 +129,10 @@ def interval_figure(
             if left <= estimate.value <= right:
                 axes.plot(estimate.value, place, "o", color=colour, ms=5, label=way)
         axes.set_yticks(range(len(rows)), list(rows))
-        axes.set_xlabel(f"{quantity} in {unit}; line: true", fontsize=9)
+        axes.set_xlabel(
+            f"{quantity[:1].upper()}{quantity[1:]} ({unit}); line: true value",
+            fontsize=9,
+        )
         plain_frame(axes)
         axes.grid(visible=False, axis="y")
         axes.margins(y=0.25)

@@ -305,7 +305,7 @@ def xray_figure(found: Xray) -> "Figure":
     left.barh(places, more, left=kept, color=COLOURS[1], height=0.7, label="useless")
     left.plot(needed, places, "|", color=INK, ms=8, label="minimum of all legs")
     left.set_yticks(places, [one.motor for one in motors], fontsize=8)
-    left.set_xlabel("heat in W", fontsize=9)
+    left.set_xlabel("Joule loss (W)", fontsize=9)
     left.legend(frameon=False, fontsize=8, loc="lower right")
     panel_title(left, "Needed and useless heat")
     suspects = found.suspects
@@ -330,7 +330,7 @@ def xray_figure(found: Xray) -> "Figure":
     right.axvline(0.0, color=SOFT_INK, lw=0.8)
     right.set_yticks(rows, [label(suspects, name) for name in names], fontsize=8)
     right.margins(x=0.15)
-    right.set_xlabel("true minus measured angle in °, if misaligned", fontsize=9)
+    right.set_xlabel("True minus measured angle (°)", fontsize=9)
     titles = (
         "No combination of errors explains it",
         "Joint errors and their probability",

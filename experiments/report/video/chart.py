@@ -15,6 +15,8 @@ from nao_testbed.experiments.common.drawing.style import (
     panel_title,
     plain_frame,
     spread_labels,
+    time_axis,
+    time_ticks,
 )
 from nao_testbed.experiments.report.replay.track import RobotTrack
 from nao_testbed.models.values import FloatArray
@@ -33,8 +35,6 @@ LEAST_K = 10.0
 ROOM = 1.32
 """Width of the panel over that of its curves: room for the names at their ends."""
 DPI = 100
-MINUTES_FROM_S = 180.0
-"""From this length on the axis counts minutes."""
 TO_COME = 0.75
 """How far what has not happened yet fades into the paper."""
 
@@ -55,8 +55,7 @@ class Chart:
         """
         from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
 
-        unit, per = ("min", 60.0) if grid_s[-1] >= MINUTES_FROM_S else ("s", 1.0)
-        self._time = grid_s / per
+        self._time = grid_s / 60.0
         low = min(float(motion.degc.min()) for motion in motions)
         high = max(float(motion.degc.max()) for motion in motions)
         is_near = high > LIMIT_DEGC - NEAR_K
@@ -74,9 +73,9 @@ class Chart:
             self._draw(axes, motion, (top - low) / (height / len(motions)))
             plain_frame(axes)
             axes.spines["bottom"].set_bounds(0.0, float(self._time[-1]))
-            axes.set_xticks([t for t in axes.get_xticks() if t <= self._time[-1]])
-            panel_title(axes, f"{motion.name}, °C")
-        panels[-1].set_xlabel(f"time in {unit}", fontsize=9, x=0.5 / ROOM, ha="center")
+            axes.set_xticks(time_ticks(max(float(self._time[-1]), 1e-3)))
+            panel_title(axes, f"{motion.name}, temperature (°C)")
+        time_axis(panels[-1], 1.0 / ROOM)
         canvas: Any = FigureCanvasAgg(figure)  # without types
         canvas.draw()
         whole = np.asarray(canvas.buffer_rgba())[..., :3].astype(float)

@@ -30,6 +30,8 @@ from nao_testbed.experiments.common.drawing.style import (
     plain_frame,
     save_figure,
     spread_labels,
+    time_axis,
+    time_ticks,
 )
 from nao_testbed.experiments.heat.figures.temperatures import MAX_POINTS
 from nao_testbed.experiments.scenarios.playing.result import TIMELINE
@@ -258,7 +260,7 @@ def _draw_temperatures(
         axes.plot(curves.index, curves[joint], color=colour, lw=1.6)
         label, at = f"{joint} {end:.1f} °C", (end_s * 1.012, float(height))
         axes.text(*at, label, fontsize=7.5, color=colour, va="center")
-    axes.set_ylabel("temperature in °C", fontsize=9, color=SOFT_INK)
+    axes.set_ylabel("Temperature (°C)", fontsize=9, color=SOFT_INK)
 
 
 def _expected_limits(scenario: Scenario, joints: Iterable[str]) -> list[float]:
@@ -272,26 +274,17 @@ def _expected_limits(scenario: Scenario, joints: Iterable[str]) -> list[float]:
     return sorted(limits)
 
 
-MINUTES_FROM_S = 240.0
-"""Minimum duration of a run for a time axis in minutes, in s."""
-
-
 def _frame_panels(panels: "Sequence[Axes]", rows: DrawnRows) -> None:
     """Set one time axis for all panels, and label the rows."""
-    from matplotlib.ticker import FuncFormatter, MaxNLocator  # noqa: PLC0415  # heavy
+    from matplotlib.ticker import FuncFormatter  # noqa: PLC0415  # heavy
 
-    is_long = rows.end_s >= MINUTES_FROM_S
     for axes in panels:
         plain_frame(axes)
         axes.set_xlim(0.0, rows.end_s)
         axes.grid(axis="x", color=FAINT_INK, lw=0.4, alpha=0.5)
         axes.tick_params(labelbottom=axes is panels[-1])
-        if is_long:
-            axes.xaxis.set_major_formatter(FuncFormatter(lambda s, _: f"{s / 60.0:g}"))
-            step = max(1, round(rows.end_s / 60.0 / 10.0)) * 60.0
-            axes.set_xticks(np.arange(0.0, rows.end_s + 1e-9, step))
-        else:
-            axes.xaxis.set_major_locator(MaxNLocator(nbins=12, steps=[1, 2, 5, 10]))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda s, _: f"{s / 60.0:.4g}"))
+        axes.set_xticks(60.0 * time_ticks(rows.end_s / 60.0, 10))
     rows.axes.set_ylim(rows.y, 0.0)
     rows.axes.grid(visible=False, axis="y")
     rows.axes.spines["left"].set_visible(False)
@@ -302,7 +295,7 @@ def _frame_panels(panels: "Sequence[Axes]", rows: DrawnRows) -> None:
         rows.axes.get_yticklabels(), rows.labels, strict=True
     ):
         tick.set(fontweight="bold" if is_heading else "normal")
-    panels[-1].set_xlabel(f"time in {'minutes' if is_long else 's'}", fontsize=9)
+    time_axis(panels[-1])
 
 
 def timeline_figure(

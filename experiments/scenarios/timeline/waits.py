@@ -29,6 +29,7 @@ from nao_testbed.experiments.common.drawing.style import (
     new_figure,
     panel_title,
     plain_frame,
+    time_axis,
 )
 from nao_testbed.experiments.scenarios.timeline.rows import BROKEN, owner_colours
 from nao_testbed.experiments.scenarios.timeline.spans import (
@@ -206,7 +207,7 @@ def waits_figure(
         colour = colours[wait.owner]
         axes.barh(
             row,
-            wait.waited_s,
+            wait.waited_s / 60.0,
             0.62,
             facecolor="white",
             edgecolor=colour,
@@ -214,10 +215,10 @@ def waits_figure(
             lw=0.8,
         )
         had = held.get(wait.request, 0.0)
-        axes.barh(row, had, 0.62, left=wait.waited_s, color=colour)
+        axes.barh(row, had / 60.0, 0.62, left=wait.waited_s / 60.0, color=colour)
         axes.annotate(
             _wait_words(wait, had),
-            (wait.waited_s + had, row),
+            ((wait.waited_s + had) / 60.0, row),
             (6, 0),
             textcoords="offset points",
             va="center",
@@ -227,10 +228,8 @@ def waits_figure(
     axes.set_yticks(range(len(waits)), [wait.owner for wait in waits])
     axes.invert_yaxis()
     longest = max((w.waited_s + held.get(w.request, 0.0) for w in waits), default=1.0)
-    axes.set_xlim(0.0, 1.55 * longest)
-    axes.set_xlabel(
-        "time since it asked in s; hatched: waiting, solid: has it", fontsize=9
-    )
+    axes.set_xlim(0.0, 1.55 * longest / 60.0)
+    time_axis(axes, label="Time since the request (min); hatched: waiting")
     plain_frame(axes)
     axes.grid(visible=False, axis="y")
     axes.grid(axis="x", color=FAINT_INK, lw=0.4, alpha=0.6)

@@ -66,12 +66,18 @@ def draw_figures(sweep: Sweep, folder: Path) -> list[Path]:
 
     figures = {}
     if is_pushed(sweep):
-        figures["survival"] = ("Pushed robots", survival_figure(sweep))
+        figures["survival"] = (
+            "Trials without a fall after a push",
+            survival_figure(sweep),
+        )
     if has_pairs(sweep):
-        figures["robots"] = ("Power of the legs of each robot", paired_figure(sweep))
+        figures["robots"] = (
+            "Heat of the same robots under each controller",
+            paired_figure(sweep),
+        )
     if has_pairs(sweep) and is_near_published(sweep):
         figures["published"] = (
-            "Published outcomes among the robots",
+            "Published outcomes within the simulated robots",
             band_figure(sweep),
         )
     settings = {**sweep.meta, "spec": sweep.spec}

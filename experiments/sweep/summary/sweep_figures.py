@@ -5,6 +5,7 @@ band, their middle the median. All have dots of robots, bands, axes and the foot
 common.
 """
 
+import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -123,16 +124,19 @@ def paired_figure(sweep: Sweep) -> "Figure":
     power, multiple = figure.subplots(1, 2, width_ratios=(1.7, 1.0))
     _draw_power(power, sweep, names)
     _draw_multiple(multiple, sweep, names)
-    write_sweep_footer(figure, sweep)
+    bars = "bars: median and 90 % band"
+    if (reference := reference_of(sweep)) is not None:
+        bars += f" · ×: median heat over the run, relative to {reference}"
+    write_sweep_footer(figure, sweep, bars)
     return figure
 
 
 TITLES = {
-    "hot_leg_rise_k": "hotter leg: sum of the five rises, K",
-    "other_leg_rise_k": "other leg: sum of the five rises, K",
-    "hot_joint_degc": "hotter leg: final temperature of the hottest joint, °C",
-    "other_joint_degc": "other leg: final temperature of the hottest joint, °C",
-    "rise_ratio": "rise of both legs, ratio to fixed",
+    "hot_leg_rise_k": "Sum of the rises, hotter leg (K)",
+    "other_leg_rise_k": "Sum of the rises, other leg (K)",
+    "hot_joint_degc": "Final temperature, hotter leg's hottest joint (°C)",
+    "other_joint_degc": "Final temperature, other leg's hottest joint (°C)",
+    "rise_ratio": "Rise of both legs relative to fixed",
 }
 """Of the panels of `band_figure`."""
 TITLE_LETTERS = 21
@@ -152,7 +156,7 @@ def band_figure(sweep: Sweep) -> "Figure":
     robots = band_robots(sweep)
     figure = new_figure(11.5, 4.2)
     panels = figure.subplots(1, len(MEASURES), sharex=True)
-    titles = align_titles(words[0].upper() + words[1:] for words in TITLES.values())
+    titles = align_titles(TITLES.values())
     for axes, measure, words in zip(panels, TITLES, titles, strict=True):
         for i, name in enumerate(names):
             values = robots.loc[robots["controller"] == name, measure].to_numpy(float)
@@ -198,13 +202,15 @@ def _draw_power(axes: "Axes", sweep: Sweep, names: "Sequence[str]") -> None:
                 fontweight="bold",
             )
     logarithmic(axes)
-    axes.set_ylabel("final Joule loss of the legs, W", fontsize=9)
+    axes.set_ylabel("Final Joule loss of the legs (W)", fontsize=9)
     name_axis(axes, names)
     axes.plot([], [], color=SHADE, lw=6, label="minimum, with gear friction")
-    axes.plot([], [], color=FAINT_INK, lw=0.9, label="one robot under each controller")
+    axes.plot([], [], color=FAINT_INK, lw=0.9, label="one robot")
     axes.legend(frameon=False, fontsize=8, loc="best")
     reference = reference_of(sweep)
-    panel_title(axes, f"The same robots (×: median heat relative to {reference})")
+    panel_title(
+        axes, f"Heat of the same robots under each controller, relative to {reference}"
+    )
 
 
 def _draw_multiple(axes: "Axes", sweep: Sweep, names: "Sequence[str]") -> None:
@@ -266,9 +272,9 @@ def survival_figure(sweep: Sweep) -> "Figure":
         plain_frame(axes)
         axes.set_ylim(-3.0, 103.0)
         axes.set_xlim(0.0, 1.06 * reach)
-        axes.set_xlabel("push, N", fontsize=9)
+        axes.set_xlabel("Push (N)", fontsize=9)
         panel_title(axes, point or "Pushed robots")
-    panels[0].set_ylabel("trials without a fall, %", fontsize=9)
+    panels[0].set_ylabel("Trials without a fall (%)", fontsize=9)
     panels[0].legend(frameon=False, fontsize=8, loc="lower left")
     write_sweep_footer(figure, sweep, "bars and bands: 95 %")
     return figure
@@ -293,16 +299,21 @@ def _row_figure(sweep: Sweep, falls: "pd.DataFrame", names: Sequence[str]) -> "F
         axes.hlines(y, low, high, color=colour, lw=1.4, alpha=0.5)
         axes.plot(stood, y, "o", ms=4, color=colour, label=name)
     plain_frame(axes)
-    labels = [f"{point}: {size_n:g} N" for point, size_n in rows]
-    axes.set_yticks(range(len(rows)), labels, fontsize=8)
+    axes.set_yticks(range(len(rows)), [_row_label(*row) for row in rows], fontsize=8)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlim(-3.0, 103.0)
-    axes.set_xlabel("trials without a fall, %", fontsize=9)
+    axes.set_xlabel("Trials without a fall (%)", fontsize=9)
     figure.legend(
         loc="outside upper right", ncols=len(names), frameon=False, fontsize=8
     )
     write_sweep_footer(figure, sweep, "bars: 95 %")
     return figure
+
+
+def _row_label(point: str, size_n: float) -> str:
+    """Return values of a grid point without their keys, and a size that none names."""
+    words, size = re.sub(r"\b(?:engine|case) ", "", point), f"{size_n:g} N"
+    return words if size in words else f"{words}, {size}".removeprefix(", ")
 
 
 PANEL_WIDTH = 2.9
@@ -360,21 +371,21 @@ def _panels(sweep: Sweep, names: Sequence[str]) -> list[_Panel]:
         }
 
     panels = [
-        _Panel(title="final temperature, hottest joint, °C", values=of("hottest_degc")),
+        _Panel(title="Final temperature (°C)", values=of("hottest_degc")),
         _Panel(
-            title="settling time, s", values=of("settled_s"), unsettled="not settled"
+            title="Settling time (s)", values=of("settled_s"), unsettled="not settled"
         ),
     ]
     if any((values > 0.0).any() for values in of("largest_shift_deg").values()):
         panels.append(
-            _Panel(title="largest shift, degrees", values=of("largest_shift_deg"))
+            _Panel(title="Largest set-point shift (°)", values=of("largest_shift_deg"))
         )
     reference = reference_of(sweep)
     if len(names) > 1 and reference is not None:
         ratios = relative(paired(sweep, "legs_joule_loss_j"), reference)
         loss = {name: ratios[name].to_numpy(float) for name in names}
         loss[reference] = np.empty(0)  # 1 on every robot
-        title = f"Joule loss of the legs, × {reference}"
+        title = f"Joule loss relative to {reference}"
         panels.insert(
             0, _Panel(title=title, values=loss, is_logarithmic=True, line_at=1.0)
         )

@@ -17,7 +17,11 @@ from matplotlib.text import Text
 from PIL import Image
 
 from nao_testbed.experiments.closed_loop.trial_result import LEG_JOINTS, TrialResult
-from nao_testbed.experiments.common.drawing.style import free_height, spread_labels
+from nao_testbed.experiments.common.drawing.style import (
+    TIME,
+    free_height,
+    spread_labels,
+)
 from nao_testbed.experiments.heat.figures.temperatures import (
     draw_heat_figures,
     effort_figure,
@@ -278,8 +282,8 @@ def test_every_axis_has_its_unit_and_the_foot_names_the_run(
     result: HeatResult, frames: dict[str, pd.DataFrame]
 ) -> None:
     figure = temperature_figure(result, frames)
-    assert {axes.get_ylabel() for axes in figure.axes[::2]} == {"temperature in °C"}
-    assert {axes.get_xlabel() for axes in figure.axes[2:]} == {"time in minutes"}
+    assert {axes.get_ylabel() for axes in figure.axes[::2]} == {"Temperature (°C)"}
+    assert {axes.get_xlabel() for axes in figure.axes[2:]} == {TIME}
     foot = figure.get_supxlabel().replace("\n", " ")
     for word in (
         "PoseInit",

@@ -366,10 +366,18 @@ def test_when_it_fell_is_in_the_picture(
 ) -> None:
     trials = {"fixed": cold, "smart": cold}
     views = dict.fromkeys(trials, view)
-    figure = robot_figure(views, trials, {"smart": "fell at 0.36 s"}, 25.0)
+    remarks = {
+        "smart": "fell at 0.36 s",
+        "fixed": "shut down at 888.2 s, fell at 888.7 s",
+    }
+    figure = robot_figure(views, trials, remarks, 25.0)
     fixed, smart = (
         [text.get_text() for text in axes.texts] for axes in figure.axes[:2]
     )
     assert "fell at 0.36 s" in smart
     assert "fell at 0.36 s" not in fixed
+    (remark,) = (text for text in fixed if text.startswith("shut down"))
+    assert "\n" in remark, "it fits one line"
+    assert "888.2 s" in remark
+    assert "888.7 s" in remark, "a number stays with its unit"
     assert "ground slope 25°, uphill ahead of the robot" in fixed

@@ -27,6 +27,7 @@ from nao_testbed.controllers.transmitter.events import (
     StreamStarted,
 )
 from nao_testbed.controllers.transmitter.receipt import EndReason
+from nao_testbed.experiments.common.drawing.style import TIME
 from nao_testbed.experiments.scenarios.reading.load import load_scenario
 from nao_testbed.experiments.scenarios.scenario import Scenario
 from nao_testbed.experiments.scenarios.timeline.figure import (
@@ -394,6 +395,12 @@ def test_names_are_shown_as_they_are(scenario: Scenario, tmp_path: Path) -> None
     assert name in texts(figure)
 
 
-def test_ten_minutes_are_shown_in_minutes(scenario: Scenario) -> None:
-    figure = timeline_figure(scenario, head_queue(), end_s=600.0)
-    assert figure.axes[-1].get_xlabel() == "time in minutes"
+@pytest.mark.parametrize(
+    ("end_s", "last"), [(600.0, "10"), (14.0, "0.225"), (300.0, "5")]
+)
+def test_time_is_shown_in_minutes(scenario: Scenario, end_s: float, last: str) -> None:
+    figure = timeline_figure(scenario, head_queue(), end_s=end_s)
+    axes = figure.axes[-1]
+    assert axes.get_xlabel() == TIME
+    figure.draw_without_rendering()
+    assert axes.get_xticklabels()[-1].get_text() == last

@@ -182,7 +182,7 @@ def test_many_points_are_the_rows_of_one_panel(tmp_path: Path) -> None:
     (axes,) = figure.axes
     labels = [label.get_text() for label in axes.get_yticklabels()]
     assert len(labels) == 8 * 2 * 2
-    assert labels[0] == "friction 0.2, case case 0: 5 N"
+    assert labels[0] == "friction 0.2, case 0, 5 N"
     assert {len(np.asarray(line.get_ydata())) for line in axes.get_lines()} == {32}
 
 
