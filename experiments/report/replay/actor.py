@@ -35,8 +35,8 @@ COLOUR_STEP = 3
 """In 255ths of a colour's part."""
 LAMP_RADIUS_M = 0.009
 FORCE_RGB = (46, 160, 67)
-METRES_A_NEWTON = 0.005
-"""Length of an arrow in m/N: 13 cm below each foot of a standing NAO."""
+METRES_A_NEWTON = 0.0025
+"""Length of an arrow in m/N: 6 cm below each foot of a standing NAO."""
 WOOD = (194, 166, 128)
 """Colour of an obstacle."""
 LEAST_W = 0.05

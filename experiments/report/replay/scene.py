@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from viser.infra import StateSerializer
 
 
+FLOOR_RGB, FLOOR_OPACITY = (222, 226, 230), 0.55
+"""Of the ground: forces below it are seen through it, and the robots stand on it."""
 APART = 0.8
 """Between the middles of two robots, in heights of the tallest one."""
 FOV = np.deg2rad(40.0)
@@ -128,6 +130,8 @@ def lay_stage(
         height=round(width + height, 1),
         cell_size=0.1,
         section_size=0.5,
+        plane_color=FLOOR_RGB,
+        plane_opacity=FLOOR_OPACITY,
         wxyz=sloped(slope_deg),
     )
     middle = np.array([0.0, 0.0, 0.5 * height])

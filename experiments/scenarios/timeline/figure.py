@@ -22,10 +22,11 @@ from nao_testbed.controllers.arbitration.events import (
 )
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 from nao_testbed.experiments.common.drawing.style import (
-    COLOURS,
     FAINT_INK,
     INK,
     SOFT_INK,
+    is_right,
+    joint_colours,
     new_figure,
     plain_frame,
     save_figure,
@@ -255,9 +256,10 @@ def _draw_temperatures(
         axes.axhline(limit, color=INK, lw=0.8, ls=(0, (4, 3)))
     ends = curves.iloc[-1].to_numpy(float)
     heights = spread_labels(list(ends), LABEL_HEIGHT * (high - low + 2.0 * pad))
-    colours = COLOURS[:MAX_CURVES]
-    for joint, colour, end, height in zip(joints, colours, ends, heights, strict=False):
-        axes.plot(curves.index, curves[joint], color=colour, lw=1.6)
+    colours = joint_colours(joints)
+    for joint, end, height in zip(joints, ends, heights, strict=True):
+        colour, line = colours[joint], (0, (4, 1.5)) if is_right(joint) else "-"
+        axes.plot(curves.index, curves[joint], color=colour, lw=1.6, ls=line)
         label, at = f"{joint} {end:.1f} °C", (end_s * 1.012, float(height))
         axes.text(*at, label, fontsize=7.5, color=colour, va="center")
     axes.set_ylabel("Temperature (°C)", fontsize=9, color=SOFT_INK)

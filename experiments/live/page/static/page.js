@@ -84,7 +84,11 @@ function listen() {
 }
 $("view").onload = () => {
   const inside = $("view").contentDocument;  // null: the browser's own page of an error
-  if (inside) inside.addEventListener("pointerdown", () => { pointed = performance.now(); }, true);
+  if (!inside) return;
+  inside.addEventListener("pointerdown", () => { pointed = performance.now(); }, true);
+  const style = inside.createElement("style");  // viser's own sheet, which has no controls here, covers a phone's view
+  style.textContent = "@media (max-width: 36em) { .mantine-Paper-root[style*='position: fixed'] { display: none !important; } }";
+  inside.head.append(style);
 };
 (async () => {
   about = await (await fetch("/about")).json();

@@ -46,7 +46,7 @@ function drawPlot(box, plot, points) {
       });
     }));
   box.querySelector("figcaption").textContent = [plot.title + (plot.unit ? " in " + plot.unit : ""),
-    told(low) + " to " + told(high), "the last " + (end - begin).toFixed(0) + " s"].join(", ");
+    told(low) + " to " + told(high), "the last " + ((end - begin) / 60).toFixed(1) + " min"].join(", ");
   box.querySelector(".key").replaceChildren(...plot.lines.map((line, i) => {
     const name = make("span", "", "— " + line.name + " " + told(line.value));
     name.style.color = "var(--c" + i % 8 + ")";

@@ -128,6 +128,22 @@ def test_a_person_sees_steers_and_ends_it(
 
 
 @pytest.mark.slow(covers=False)
+def test_nothing_covers_the_robots_on_a_phone(
+    live: Live,
+    browser: "Browser",  # noqa: F811
+) -> None:
+    """The sheet of viser has nothing that this page lacks."""
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.set_default_timeout(WAIT_MS)
+    page.goto(live.url)
+    inside = page.frame_locator("#view")
+    inside.locator("canvas").first.wait_for()
+    inside.get_by_text("Save Canvas").wait_for(state="attached")
+    assert not inside.get_by_text("Save Canvas").is_visible()
+    page.close()
+
+
+@pytest.mark.slow(covers=False)
 def test_the_page_tells_which_joint_is_off_and_what_it_is_worth(
     tmp_path: Path,
     browser: "Browser",  # noqa: F811
