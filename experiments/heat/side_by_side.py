@@ -128,7 +128,7 @@ def outcomes_side_by_side(
 
 def _outcome(worker: Worker[WorkerOutcome], controller: str) -> WorkerOutcome:
     return worker.result or WorkerOutcome(
-        error=f"the process of controller {controller!r} {worker.end}: code of it "
+        error=f"the process of controller {controller!r} {worker.end}: its code "
         "ended or crashed it, or memory ran out; its run folder holds what was "
         "recorded."
     )
@@ -139,7 +139,7 @@ def _end(
     trials: Sequence[TrialCfg],
     stop: BaseException,
 ) -> None:
-    """End those at work, and note on `stop` whose controllers would not."""
+    """End the running workers; note controllers that did not return on `stop`."""
     order = stop.number if isinstance(stop, StoppedBySignal) else signal.SIGINT
     for worker in at_work.values():
         worker.request_stop(order)

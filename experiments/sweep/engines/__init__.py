@@ -136,7 +136,7 @@ def lost_worker(task: Task, how: str | None = None) -> TrialOutcome:
         died = f"ended {task.deaths} times ({how})"
     return TrialOutcome.lost(
         f"the process of its controller {task.trial.controller!r} {died}; run the "
-        "sweep again to try once more."
+        "sweep again to retry."
     )
 
 

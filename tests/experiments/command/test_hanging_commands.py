@@ -165,7 +165,7 @@ def test_a_sweep_goes_on_without_a_trial_that_hangs(
     out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1
     assert "1 of 3 trials finished, 2 failed" in out
-    assert "it took longer than its limit of 9 s (--trial-limit)" in err
+    assert "it exceeded its limit of 9 s (--trial-limit)" in err
     assert "the process of its controller 'leaves' ended 3 times (exit status 0)" in err
 
 

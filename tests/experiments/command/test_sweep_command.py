@@ -221,7 +221,7 @@ def test_a_stopped_sweep_has_its_table_and_no_process_stays(
     (line,) = err.splitlines()
     done = len(read_sweep(here / "out").frame)
     assert line.startswith(
-        f"stopped; out/table.parquet holds the trials that are done, {done}"
+        f"stopped; out/table.parquet holds the {done} finished trials"
     )
     assert 0 < done < 3000
     end = time.monotonic() + PATIENCE_S

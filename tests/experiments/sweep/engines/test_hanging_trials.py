@@ -36,7 +36,7 @@ def test_a_trial_that_hangs_is_ended_and_the_others_go_on(tmp_path: Path) -> Non
     with JoblibEngine(2, limit_s=LIMIT_S) as engine:
         told = {ran.number: outcome for ran, outcome in run(engine, trials)}
     assert sorted(told) == list(range(11))
-    too_long = "it took longer than its limit of 3 s (--trial-limit)."
+    too_long = "it exceeded its limit of 3 s (--trial-limit)."
     for number, outcome in told.items():
         assert outcome.error == (too_long if number in how else None)
     started = int((tmp_path / "started").read_text("utf-8"))
@@ -56,7 +56,7 @@ def test_what_a_trial_does_to_its_process_is_its_failure(
     ]
     with JoblibEngine(1) as engine:
         told = {ran.number: outcome.error for ran, outcome in run(engine, iter(trials))}
-    again = "run the sweep again to try once more."
+    again = "run the sweep again to retry."
     its = "the process of its controller"
     assert told == {
         0: "controller 'raise:KeyboardInterrupt' raised KeyboardInterrupt: theirs.",
