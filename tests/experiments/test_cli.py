@@ -55,6 +55,18 @@ def test_help_shows_whole_sentences(group: list[str]) -> None:
         assert listed[begin:end].rstrip().endswith("."), listed[begin:end]
 
 
+def test_every_option_has_a_help_text_that_stands_alone() -> None:
+    """Not `Of the page.` or `Such as ball.`, which need the name beside them."""
+    odd = {
+        f"{words} {param.opts[0]}": param.help
+        for words, command in all_commands()
+        for param in command.params
+        if not getattr(param, "hidden", False)
+        if not re.fullmatch(r"(?!(Of|As|Such|Only) ).+\.", param.help or "", re.S)
+    }
+    assert not odd
+
+
 def test_a_robot_is_told_as_json() -> None:
     data = json.loads(CliRunner().invoke(app, ["robot", "--json", "-"]).output)
     (knee,) = (j for j in data["joints"] if j["name"] == "LKneePitch")
@@ -100,7 +112,7 @@ def test_every_command_with_controllers_takes_them_by_one_option() -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("posture-search Stand --controllers smart", "those of --check"),
+        ("posture-search Stand --controllers smart", "needs --check"),
         ("posture-search Stand --check --controllers smrt", "Did you mean 'smart'"),
     ],
 )

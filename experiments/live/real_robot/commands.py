@@ -33,7 +33,7 @@ def run_command(
         bool,
         typer.Option(
             "--dry-run",
-            help="Only read the robot's sensors and print the plan of the run.",
+            help="Read the robot's sensors and print the plan; command nothing.",
         ),
     ] = False,
     robot: RobotOption = None,
