@@ -137,17 +137,20 @@ def read_requested(
         rates = {} if schema is None else dict(schema.info.rates)
     names = (*(needs or ()), *(optional or ()), *rates)
     is_certain = needs is not None and optional is not None
-    desk = _TrialLedger(form.name, lookup)
+    trial = _TrialLedger(form.name, lookup)
     known = [name in lookup.tree for name in names]
     known += [lookup.resource((*place, "rates", name), name) for name in rates]
     taken = [
-        *(desk.ask((*place, "rates", n), rates={n: rate}) for n, rate in rates.items()),
-        *(desk.ask((*place, "needs"), resources=(n,)) for n in needs or ()),
-        *(desk.ask((*place, "optional"), resources=(n,)) for n in optional or ()),
+        *(
+            trial.ask((*place, "rates", n), rates={n: rate})
+            for n, rate in rates.items()
+        ),
+        *(trial.ask((*place, "needs"), resources=(n,)) for n in needs or ()),
+        *(trial.ask((*place, "optional"), resources=(n,)) for n in optional or ()),
     ]
     is_right = all(known) and all(taken)
     if is_right and names:
-        desk.ask(
+        trial.ask(
             (*place, "needs"),
             resources=needs or (),
             optional=optional or (),

@@ -71,7 +71,7 @@ class RequiredFacts:
 
 @dataclass(kw_only=True, slots=True)
 class Facts:
-    """Facts of the present slot; call `clear` before it, `hear` for its events."""
+    """Facts of the present slot; call `clear` before it, `on_event` for its events."""
 
     tick: int = 0
     # Lasting facts.

@@ -106,7 +106,7 @@ ExpectationT = TypeVar("ExpectationT", bound=Expectation)
 class Judge(Generic[ExpectationT]):
     """Read-only observer of a run; a subclass `of=` an expectation judges that kind.
 
-    Call `hear` for each event of the trace and `look` in each slot, then read
+    Call `on_event` for each event of the trace and `observe` in each slot, then read
     `verdict`.
     """
 
