@@ -321,7 +321,7 @@ def test_a_difference_in_the_shift_alone_is_seen(
 
     text = text_of(result)
     assert f"{by:.3f}°" in text
-    assert "Shift of set-points by joint, in °" in text
+    assert "Set-point shift by joint, in °" in text
     as_json = json.loads(json.dumps(result.as_json()))
     assert as_json["answers"]["less"]["shift"]["largest_difference_deg"] == by
     write_answers(out, recording, result, answers)
@@ -342,7 +342,7 @@ def test_where_nobody_shifts_nothing_is_said_of_it(
     assert result.run.knows_shift
     assert not result.has_shift
     assert "shift difference" not in text_of(result)
-    assert "Shift of" not in text_of(result)
+    assert "Set-point shift by" not in text_of(result)
     write_answers(out, recording, result, answers)
     assert not (out / "shift.png").exists()
 

@@ -111,7 +111,7 @@ def page(browser: "Browser", sweep_page: Path) -> Iterator["Page"]:
 @pytest.mark.parametrize(
     ("head", "rows"),
     [
-        ("legs' loss, J", ("100", "5000")),
+        ("Joule loss, J", ("100", "5000")),
         ("× fixed", ("0.10", "1.00")),
         ("controller", ("fixed", "smart")),
     ],
