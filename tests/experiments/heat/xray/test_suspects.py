@@ -215,7 +215,7 @@ def test_gear_friction_is_found_with_the_rest(standing: Standing, robot: Robot) 
         assert found.as_json()["gear_friction_factor"] == factors[most]
     assert factors[2.0] > 1.5
     assert factors[2.0] > 1.5 * factors[0.0]
-    assert f"{factors[2.0]:.1f} times the model's" in said
+    assert f"{factors[2.0]:.1f} times that of the model" in said
 
 
 def test_a_load_is_no_joint(standing: Standing, robot: Robot) -> None:
