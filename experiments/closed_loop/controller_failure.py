@@ -42,7 +42,7 @@ class ControllerFailed(TestbedError):
         """Write the traceback into a run folder and add its path to the message."""
         path = folder / TRACEBACK_FILE
         write_text(path, self.trace)
-        self.args = (f"{self} Traceback: {path}.",)
+        self.args = (f"{self} The traceback: {path}.",)
 
 
 @contextmanager
