@@ -80,7 +80,7 @@ def _limited(
     """Return a factory whose argument is the offset of its limits.
 
     Args:
-        name: of the controller.
+        name: name of the controller.
         limits: configuration of the limits; policy and offset are created per call.
         make: constructor from name and limits; None: the limits alone.
     """

@@ -53,7 +53,7 @@ class ExtraMissing(BadInput):
         Args:
             feature: subject of the sentence.
             package: missing package.
-            extra: of `pyproject.toml`.
+            extra: extra of `pyproject.toml`.
             hint: alternative to the installation, as in "or give --no-replay".
         """
         super().__init__(

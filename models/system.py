@@ -297,7 +297,7 @@ def keep_alive(
     """Detect the loss of the peer's host by probes.
 
     Args:
-        connection: of TCP.
+        connection: connection of TCP.
         idle_s: idle time before the first probe.
         period_s: time between probes.
         tries: number of probes before the connection ends.

@@ -282,8 +282,8 @@ def save_sound(speaker: SimulatedSpeaker, folder: Path, end_s: float) -> None:
     """Write `sound.wav` into a run folder if the robot played any sound.
 
     Args:
-        speaker: of the robot.
-        folder: of the run.
+        speaker: speaker of the robot.
+        folder: folder of the run.
         end_s: end of the run, in s.
 
     Raises:
@@ -297,7 +297,7 @@ def write_wav(path: Path, samples: NDArray[np.int16], sample_rate_hz: int) -> No
     """Write a sound file; replace an existing one.
 
     Args:
-        path: of the file.
+        path: path of the file.
         samples: (n,) one channel.
         sample_rate_hz: samples per second.
 

@@ -126,8 +126,8 @@ class LogRobot(SimulatedRobot):
         """Start at the first observation.
 
         Args:
-            recorded: from `sim.replayed_robot.read_observations`.
-            posture: of the recorded robot at the start.
+            recorded: recorded from `sim.replayed_robot.read_observations`.
+            posture: posture of the recorded robot at the start.
             base: true positions (n, 3) in m and quaternions (n, 4), x y z w, of the
                 base in each recorded observation; None: unknown, no fall is reported.
         """

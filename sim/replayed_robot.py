@@ -99,8 +99,8 @@ def read_observations(run: Run, robot: Robot) -> RecordedObservations:
     """Read the observations of a run, and check that they are complete.
 
     Args:
-        run: from `sim.recording.run_folder.read_run`.
-        robot: from `sim.recording.run_meta.recorded_robot`.
+        run: run from `sim.recording.run_folder.read_run`.
+        robot: robot from `sim.recording.run_meta.recorded_robot`.
 
     Raises:
         BadInput: the run is of another robot, too old, empty, or parts are missing.
@@ -252,7 +252,7 @@ class ReplayRobot:
         """Start at the first observation.
 
         Args:
-            recorded: from `read_observations`.
+            recorded: recorded from `read_observations`.
             dt: length of a tick in s; an observation is available from the tick that is
                 nearest to its time.
 

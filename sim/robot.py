@@ -442,7 +442,7 @@ class SimulatedRobot:
 
         Args:
             motor: its name.
-            degc: in °C.
+            degc: temperature in °C.
 
         Raises:
             UnknownName: the robot has no such motor.

@@ -137,8 +137,8 @@ class Switch:
         """Create a switch without a decision.
 
         Args:
-            models: of all conditions.
-            strengths: of emotions and drives.
+            models: models of all conditions.
+            strengths: strengths of emotions and drives.
             effects: action to its changes on completion.
             reactions: event to its changes on recognition.
             rate: learning rate for praise and scolding, in [0, 1].

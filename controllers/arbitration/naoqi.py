@@ -147,8 +147,8 @@ def make_known(
 
     Args:
         line: the owner and all above it, from the top.
-        front: of the ledger.
-        snapshot: of that ledger, now.
+        front: front of the ledger.
+        snapshot: snapshot of that ledger, now.
         is_object: whether each has to be just there.
 
     Raises:

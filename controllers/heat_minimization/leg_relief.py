@@ -101,7 +101,7 @@ def find_present_forces(
     """Estimate the forces at the soles from the torques of the motors.
 
     Args:
-        problem: of the model, at the measured angles.
+        problem: problem of the model, at the measured angles.
         motor_effort: (n_motors,) T as measured, in N·m on the joint side.
     """
     counts = problem.loss > 0.0

@@ -12,7 +12,7 @@ def load_entry_point(kind: str, entry: EntryPoint, rest: str = "") -> Any:
 
     Args:
         kind: kind of object for messages, such as `schema`.
-        entry: of the package.
+        entry: entry of the package.
         rest: text appended to the message, after the package.
 
     Raises:

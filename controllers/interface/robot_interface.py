@@ -334,7 +334,7 @@ class TakesPictures(Protocol):
 
         Args:
             camera: name of one of `Robot.cameras`.
-            width: of the image in pixels, at most the camera's own.
+            width: width of the image in pixels, at most the camera's own.
 
         Raises:
             UnknownName: the robot has no such camera.

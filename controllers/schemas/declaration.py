@@ -163,11 +163,11 @@ def check_between(
     """Check a parameter against its range, including both ends.
 
     Args:
-        name: of the parameter.
+        name: name of the parameter.
         value: value to check.
         lowest: minimum.
         highest: maximum.
-        unit: of all three; empty without one.
+        unit: unit of all three; empty without one.
 
     Raises:
         BadInput: the value is outside, or not finite.

@@ -62,7 +62,7 @@ class Schema(Generic[P]):
         Args:
             activation: activation data: its children and needs.
             parameters: its initial parameters.
-            robot: with its library.
+            robot: robot with its library.
 
         Raises:
             BadInput: a required part is missing.
@@ -408,7 +408,7 @@ class ActuationSchema(Schema[P]):
         """Submit a command of the library with its motion, light and sound.
 
         Args:
-            name: of the command.
+            name: name of the command.
             group: group name of outputs that start together; None: the command's name.
         """
         return self._context.place_order(
@@ -419,7 +419,7 @@ class ActuationSchema(Schema[P]):
         """Insert a command into the present output, which pauses and then continues.
 
         Args:
-            command: of the library, with one output and no points.
+            command: command of the library, with one output and no points.
 
         Raises:
             UnknownName: the library has no such command.

@@ -55,7 +55,7 @@ def tone(
 
     Args:
         frequency_hz: below half the sample rate.
-        length_s: in s, to the nearest sample.
+        length_s: length in s, to the nearest sample.
         sample_rate_hz: samples per second.
 
     Returns:

@@ -33,7 +33,7 @@ class HeldToken:
 
 
 class ReservationRules:
-    """Methods for each kind of event; `_on_opened` comes first."""
+    """Checker with one method per kind of event; the first event is `Opened`."""
 
     _tick = -1
 

@@ -174,7 +174,7 @@ class LegsPower:
         """Take a stretch that ended at `time_s`.
 
         Args:
-            time_s: in s.
+            time_s: time in s.
             mean_square: (n_motors,) mean squared torques over it, in N²m².
         """
         self._times.append(time_s)
@@ -259,7 +259,7 @@ def find_internal_forces(
     Up is the normal of the plane through the corners of its soles.
 
     Args:
-        robot: with feet, and without payload.
+        robot: robot with feet, and without payload.
         q: (n_joints,) true angles in rad: the encoders' plus their errors.
         effort: (n_joints,) torques on the links in N·m.
 

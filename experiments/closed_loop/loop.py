@@ -110,7 +110,7 @@ class Loop(Generic[AnyRobot]):
 
         Args:
             sim: the robot, at rest.
-            controller: decides the limits.
+            controller: controller that sets the limits.
             goal: (n_joints,) set-points of the posture in rad; None leaves the robot's.
             control_period: cycle in s, a multiple of the physics step.
         """

@@ -152,7 +152,7 @@ class RunRecording:
 
         Args:
             recorder: whose channels are those of `channels`.
-            n_joints: of the robot.
+            n_joints: n joints of the robot.
             with_leds: whether they are among them.
             signals: names of what the controller says of itself.
             shift: channel that comes with the first shift.
@@ -184,7 +184,7 @@ class RunRecording:
         """Start recording into an empty folder.
 
         Args:
-            folder: from `create_run_folder` of `sim`; None records nothing.
+            folder: folder from `create_run_folder` of `sim`; None records nothing.
             robot: robot whose joints and motors name the columns.
             seed: seed of the run.
             config: the run's dataclass, kept in `meta.json`.

@@ -75,7 +75,7 @@ class Push:
         Args:
             direction_deg: where it pushes to, seen from the robot at its start, in
                 degrees: 0 ahead, 90 to its left, 180 back, -90 or 270 to its right.
-            size_n: in N; 0 is no push, for comparison.
+            size_n: size in N; 0 is no push, for comparison.
             **rest: the other fields.
 
         Raises:
@@ -184,7 +184,7 @@ class TrialCfg:
         """Return the trial of a robot in a setting.
 
         Args:
-            setting: of the robot.
+            setting: setting of the robot.
             gui: open the engine's window.
             **run: the other fields; the posture among them.
 

@@ -198,7 +198,7 @@ class TrialLog:
 
         Args:
             mean_square: (n_motors,) squared motor torque in N²m².
-            duration_s: of these cycles, in s.
+            duration_s: duration of these cycles, in s.
         """
         self._mean_square = mean_square
         self._physics_s += duration_s

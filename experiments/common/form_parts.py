@@ -69,12 +69,12 @@ def part_of(
     Args:
         source: the dataclass. Its annotations hold the ranges, the docstrings of its
             fields what they mean (`use_attribute_docstrings`).
-        name: of the class.
+        name: name of the class.
         about: its docstring.
-        fields: of the dataclass, in the order of the file; None: all.
+        fields: fields of the dataclass, in the order of the file; None: all.
         kind_in_file: type of a field to that of its key, where a file says more than a
             value, such as a distribution.
-        base: with other keys, which come first.
+        base: base with other keys, which come first.
         usual: name to what a key is that is not in the file, where that is not as in
             the dataclass.
     """

@@ -144,7 +144,7 @@ def record_trials(trials: Sequence[TrialCfg], out: Path) -> tuple[Path, list[Tri
     """Make the run folder with a subfolder for each trial; return both.
 
     Args:
-        trials: from `plan_trials`.
+        trials: trials from `plan_trials`.
         out: the run folder; where it exists, `out-2` and so on.
 
     Raises:
@@ -165,7 +165,7 @@ def run_trials(
 
     Args:
         cfg: configuration of the experiment.
-        trials: from `plan_trials`, or from `record_trials` to record them.
+        trials: trials from `plan_trials`, or from `record_trials` to record them.
         on_progress: called with the number and simulated time of a trial.
 
     Raises:

@@ -84,7 +84,7 @@ def write_robot_folder(
     Args:
         robot: whose folder is copied, with its URDF.
         wanted: gives the new posture its effectors, offset and state.
-        name: of the new posture.
+        name: name of the new posture.
         angles: (n_joints,) in rad.
         folder: does not exist yet.
 

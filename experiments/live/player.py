@@ -385,10 +385,10 @@ def run_replay_command(
     """Show a recorded run until Ctrl-C; return the exit status.
 
     Args:
-        folder: of the run; only a requested video is written into it.
+        folder: folder of the run; only a requested video is written into it.
         out: run folder of live robots started from it.
-        port: of the page; 0 takes a free one.
-        seconds: of wall time until the automatic end; None: no limit.
+        port: port of the page; 0 takes a free one.
+        seconds: seconds of wall time until the automatic end; None: no limit.
         opens: open a browser.
 
     Raises:

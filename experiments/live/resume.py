@@ -63,7 +63,7 @@ def plan_resumed(trials: Sequence[RecordedTrial], time_s: float) -> LivePlan:
     """Return robots that start in the recorded states at a time.
 
     Args:
-        trials: with rows.
+        trials: trials with rows.
         time_s: in the time of the recording.
 
     Raises:

@@ -175,7 +175,7 @@ def open_page(
 
     Args:
         plan: the robots.
-        address: of the page.
+        address: address of the page.
         links: to the robots; may be extended later.
 
     Raises:
@@ -229,7 +229,7 @@ class LivePage:
         """Show moments as they arrive.
 
         Args:
-            scene: from `lay_scene`.
+            scene: scene from `lay_scene`.
             seconds: wall time until the end; None: no limit.
 
         Raises:
@@ -255,8 +255,8 @@ def run_live_command(
     Args:
         plan: the robots.
         out: run folder.
-        address: of the page.
-        seconds: of wall time until the automatic end; None: no limit.
+        address: address of the page.
+        seconds: seconds of wall time until the automatic end; None: no limit.
         opens: open a browser.
 
     Raises:

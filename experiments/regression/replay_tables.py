@@ -209,7 +209,7 @@ def write_replay_figure(
     """Draw the joints in which answers vary most in time, and write the file.
 
     Args:
-        path: of the PNG file.
+        path: path of the PNG file.
         result: the comparison.
         answers: controller to its stiffness or shifts, (m, n_joints), m >= 1; the
             reference is first.

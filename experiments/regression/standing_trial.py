@@ -68,7 +68,7 @@ def answers_on_run(controller: str, folder: Path) -> FloatArray:
 
     Args:
         controller: as `controllers.make_controller` takes it.
-        folder: of a run that was recorded with all its digits.
+        folder: folder of a run that was recorded with all its digits.
 
     Raises:
         BadInput: there is no such controller, or it fails on the recording.

@@ -61,7 +61,7 @@ def section_of(source: RunSource, prefix: str, *, with_replay: bool = True) -> S
 
     Args:
         source: the run folder.
-        prefix: of the names within its figures, another for each run of a page.
+        prefix: prefix of the names within its figures, another for each run of a page.
         with_replay: whether to build the 3-D replay.
 
     Raises:
@@ -188,7 +188,7 @@ def render_page(title: str, sections: Sequence[Section], made_by: str) -> str:
     """Return the page.
 
     Args:
-        title: of the page.
+        title: title of the page.
         sections: one a run.
         made_by: program, version and time, for the foot.
 

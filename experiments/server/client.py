@@ -103,7 +103,7 @@ class TrustedTokens:
         """Extend the trust; drop tokens that the server had ended when it answered.
 
         Args:
-            sent: of `before_send`; tokens granted since then are kept.
+            sent: sent of `before_send`; tokens granted since then are kept.
             valid: public parts of the valid tokens in the answer.
         """
         sent_s, before = sent

@@ -1,7 +1,7 @@
 """Messages between robots: requests, answers, the resource list, notices.
 
 Requests are frozen models that reject unknown fields; each number states its unit.
-Tokens travel as text: whole to their owner, by their public part to all others. A
+Tokens are sent as text: the whole token to its owner, the public part to others. A
 server sends the list of resources (`SnapshotData`), and notices to owners
 (`NoticeData`).
 """
@@ -99,7 +99,7 @@ def check_sendable(secret: str) -> None:
 
 
 def printable(text: str) -> str:
-    """Return a foreign text without terminal control characters."""
+    """Return an untrusted text with control characters replaced."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
@@ -206,7 +206,7 @@ class OwnerData(_Data):
 
     name: Name
     parent_key: Secret | None = None
-    """Key of the parent owner, whose reservations are open to it."""
+    """Key of the parent owner, whose reservations this owner may use."""
     policy: PolicyData = PolicyData()
     priority: Priority = 0
     timeout_s: Seconds = 5.0
@@ -264,7 +264,7 @@ class RequestData(_Data):
     add_to: Secret | None = None
     """Token to enlarge."""
     mark: Secret | None = None
-    """Owner's id of the request: repeated, it returns the same request."""
+    """Id chosen by the owner; a repeated request with this id returns the first one."""
     wait_s: Annotated[Seconds, Field(le=MAX_WAIT_S)] = 0.0
     """Maximum time in s for which the server holds the call."""
 
@@ -313,7 +313,7 @@ class EndData(_Data):
 
 
 class PresentData(_Data):
-    """Present state of a token, one of the three, for its owner only."""
+    """Present state of a token, for its owner only: exactly one field is set."""
 
     token: WholeToken = None
     """Valid token."""
@@ -403,7 +403,7 @@ class DefinitionData(_Data):
     behaviour: Mapping[str, Any]
     """Name, schema, parameters, defaults, and the needs that follow from the schema."""
     library: Mapping[str, Any] = {}
-    """Sections with the motions, lights, sounds, commands, ways of its file."""
+    """Sections with the motions, lights, sounds, commands and transitions."""
 
     def as_scenario(self) -> dict[str, Any]:
         """Return the equivalent sections of a scenario file."""
@@ -457,7 +457,7 @@ class HoldingData(_View):
     owner: str
     token: PublicToken
     is_lent: bool = False
-    """True if descendants hold all of it in its place."""
+    """True if child owners hold all of it instead of this owner."""
     priority: int
     held_s: float
     """Age in s."""
@@ -512,7 +512,7 @@ class SnapshotData(_View):
         """Convert a snapshot.
 
         Args:
-            snapshot: of the ledger.
+            snapshot: snapshot of the ledger.
             tick_s: length of its tick in s.
         """
         parts = _parts(snapshot.resources)
@@ -552,7 +552,7 @@ class NoticeData(_View):
 
     @classmethod
     def of(cls, notice: Notice) -> "NoticeData":
-        """Convert a notice; of an end it has the time, the token and the leaves."""
+        """Convert a notice; that of an ended token has its tick, token and leaves."""
         event, number = notice.event, notice.number
         names = set(getattr(type(event), "__dataclass_fields__", ())) & {
             *cls.model_fields

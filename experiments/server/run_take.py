@@ -1,8 +1,8 @@
-"""Commands of an owner at a terminal: list resources, and hold some.
+"""Commands `resources list` and `resources take`.
 
 `list_lines` prints the tree with owners and waiters; each line has the name, an arrow,
-owner and mode, waiters, their number. `run_take` waits, prints the token, holds it
-until its time is over or it is lost, and releases it.
+the owner and its mode, the waiters and their number. `run_take` waits, prints the
+token, holds it until the requested time has passed or it is lost, and releases it.
 """
 
 import getpass
@@ -155,7 +155,7 @@ def run_take(cfg: TakeCfg) -> int:
 
 
 class _Holder:
-    """Holder of a token until its time is over, or it ends otherwise."""
+    """Holder of a token until the requested time has passed or the token ends."""
 
     def __init__(self) -> None:
         self.has_begun = False

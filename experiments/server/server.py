@@ -72,7 +72,7 @@ def next_epoch(path: Path) -> int:
     Two servers that start together get different epochs.
 
     Args:
-        path: of the file; it and its folder are created if they are missing.
+        path: path of the file; it and its folder are created if they are missing.
 
     Raises:
         BadInput: the file has other contents, or cannot be written.
@@ -185,7 +185,7 @@ class ReservationServer:
         Args:
             front: the ledger to serve.
             cfg: address and access rules.
-            listener: of `listen`, for callers that bind first.
+            listener: listener of `listen`, for callers that bind first.
             robot: for which a station's schemas are checked, if there is one.
 
         Raises:
@@ -286,7 +286,7 @@ def listen(cfg: ServerCfg, option: str = "--port") -> socket.socket:
     """Return a listening socket.
 
     Args:
-        cfg: with the address.
+        cfg: cfg with the address.
         option: command-line option of the port, for messages.
 
     Raises:

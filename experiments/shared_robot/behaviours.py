@@ -137,7 +137,7 @@ class BehaviourList:
         """Create an empty list.
 
         Args:
-            ledger: with their owners.
+            ledger: ledger with their owners.
             failures: receives their errors.
         """
         self._ledger = ledger
@@ -228,9 +228,9 @@ class StiffnessOwner:
         """Register with the ledger.
 
         Args:
-            ledger: of the reservations.
-            gate: of the robot.
-            robot: with the joints.
+            ledger: ledger of the reservations.
+            gate: gate of the robot.
+            robot: robot with the joints.
             controller: decides the limits; it is reset.
             period_ticks: slots between two decisions.
         """

@@ -141,7 +141,7 @@ def run_sweep(
     The table is written in any case, also after Ctrl-C, with the finished trials.
 
     Args:
-        spec: from `read_spec`.
+        spec: spec from `read_spec`.
         out: folder; an existing sweep is resumed.
         engine: entered engine; None: this process.
         on_tally: called after each trial.

@@ -39,7 +39,7 @@ def run_from_settled(cfg: TrialCfg) -> TrialResult:
     alone should follow each other.
 
     Args:
-        cfg: with a push.
+        cfg: cfg with a push.
 
     Raises:
         BadInput: a value of the configuration cannot be used.

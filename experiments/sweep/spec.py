@@ -135,9 +135,9 @@ def draw(values: Distribution, seed: int, robot: int, name: str) -> Value:
 
     Args:
         values: where from.
-        seed: of the sweep.
+        seed: seed of the sweep.
         robot: number of the robot, from 0.
-        name: of the parameter: its first column.
+        name: name of the parameter: its first column.
     """
     return values.draw(np.random.default_rng(seeds_of(seed, robot, name)))
 
@@ -199,7 +199,7 @@ def kept_robots(keep: Keep, rows: Iterable[Mapping[str, Any]]) -> dict[int, Kept
 
     Args:
         keep: from the sweep file.
-        rows: of the table; those of other controllers do not matter.
+        rows: rows of the table; those of other controllers do not matter.
     """
     trials: dict[int, list[Mapping[str, Any]]] = {}
     for row in rows:

@@ -130,8 +130,8 @@ def frame_of(
     """Return rows as a frame with fitting types, also where all outcomes are missing.
 
     Args:
-        rows: from `row_of`.
-        columns: of the parameters, which the frame has even without a row.
+        rows: rows from `row_of`.
+        columns: columns of the parameters, which the frame has even without a row.
     """
     import pandas as pd  # noqa: PLC0415  # heavy
 
@@ -176,7 +176,7 @@ def read_sweep(path: Path | str) -> Sweep:
     """Read a sweep's table.
 
     Args:
-        path: of the folder, or of the table in it.
+        path: path of the folder, or of the table in it.
 
     Raises:
         BadInput: there is none, or it is no table of a sweep.

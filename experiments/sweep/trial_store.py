@@ -41,7 +41,7 @@ def robot_digest(folder: Path | None) -> str:
     trials.
 
     Args:
-        folder: of the robot; None: the NAO.
+        folder: folder of the robot; None: the NAO.
 
     Raises:
         RobotDataError: it is no robot folder.

@@ -65,7 +65,7 @@ def check_writable(option: str, path: Path, or_else: str = "another file") -> No
 
     Args:
         option: option that names it, for the message: `--json`.
-        path: of the file; its contents stay.
+        path: path of the file; its contents stay.
         or_else: alternative for the message.
 
     Raises:

@@ -165,10 +165,10 @@ def json_as(
     Types are strict: `"1"` is no number, 1.0 no integer. Unknown keys are ignored.
 
     Args:
-        path: of the file, for the message.
-        text: of the file, or of a part of it.
+        path: path of the file, for the message.
+        text: text of the file, or of a part of it.
         form: expected form.
-        prefix: of the keys, for the message, if the text is a part.
+        prefix: prefix of the keys, for the message, if the text is a part.
 
     Raises:
         BadInput: a key is wrong; the message names key, value and accepted values.

@@ -27,7 +27,7 @@ def accepted_keys(form: type[BaseModel], place: tuple[str | int, ...]) -> list[s
     """Return the keys that a form accepts at a place, in the order of its fields.
 
     Args:
-        form: of the whole file.
+        form: form of the whole file.
         place: keys and item numbers that lead to a map.
     """
     models = _models(form)
@@ -193,8 +193,8 @@ def read_file(
     """Read a YAML 1.2 file and keep the entries of valid form.
 
     Args:
-        path: of the file.
-        form: of the whole file.
+        path: path of the file.
+        form: form of the whole file.
         entry: returns the entry to leave out for the place of an invalid value.
         text: contents, if they come from another source.
 
@@ -261,7 +261,7 @@ def _in_file(tree: Any, place: Place, is_missing: bool) -> Place:
     """Return a place without the union members' names that pydantic inserts.
 
     Args:
-        tree: of the file.
+        tree: tree of the file.
         place: as pydantic reports it.
         is_missing: True if its last part is a missing key.
     """

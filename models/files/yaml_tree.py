@@ -78,7 +78,7 @@ def tree_of(text: str, path: Path) -> Any:
     """Parse a YAML 1.2 text as `read_tree` does.
 
     Args:
-        text: of the file.
+        text: text of the file.
         path: file name for messages.
 
     Raises:

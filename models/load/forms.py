@@ -1,9 +1,10 @@
 """Forms of the files of a robot folder: tables, `robot.yaml`, `resources.yaml`.
 
-One class a table or file, one field a column or key. Units are those of `models.robot`:
-SI, angles in rad, temperatures in °C. The columns `source` (keys of REFERENCES.md),
-`status` and `note` are for the reader of a table. `resources.yaml` lists parts by name,
-so the file is flat for a tree of any depth; the robot's motors are implicit leaves.
+Each table or file has one class, each column or key one field. Units are those of
+`models.robot`: SI, angles in rad, temperatures in °C. The columns `source` (keys of
+REFERENCES.md), `status` and `note` are for the reader of a table. `resources.yaml`
+lists parts by name, so the file is flat for a tree of any depth; the robot's motors are
+implicit leaves.
 """
 
 from dataclasses import dataclass, fields

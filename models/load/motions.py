@@ -36,9 +36,9 @@ def read_tracks(
     """Return the keyframes of a motion by motor, in the order of the robot's motors.
 
     Args:
-        form: of the motion.
+        form: form of the motion.
         robot: robot with the joints, groups and postures that it names.
-        place: of the motion in its file.
+        place: place of the motion in its file.
 
     Returns:
         Tracks with rising times and angles in range, and the problems of the others.
@@ -206,7 +206,7 @@ def false_end(
 
     Args:
         robot: its postures and joints.
-        tracks: of the motion.
+        tracks: tracks of the motion.
         start: posture at the start; None: any.
         end: stated posture at the end; None, or an unknown one: not checked.
         here: motor to its angle at the start in rad, for motions without a start

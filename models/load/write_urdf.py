@@ -46,7 +46,7 @@ def write_urdf(folder: Path, name: str) -> str:
 
     Args:
         folder: a robot folder with `links.csv`, `shapes.csv` and `materials.csv`.
-        name: of the robot.
+        name: name of the robot.
 
     Raises:
         RobotDataError: a table is invalid.

@@ -103,7 +103,7 @@ def aim_window(client: int, points: FloatArray) -> None:
     """Move the camera so close that the whole body fills the window.
 
     Args:
-        client: of PyBullet, with a window.
+        client: client of PyBullet, with a window.
         points: (n, 3) centres of the robot's links in the world, in m.
     """
     low, high = points.min(axis=0), points.max(axis=0)
@@ -122,7 +122,7 @@ def draw(
     """Return a camera's picture of a robot.
 
     Args:
-        client: of PyBullet.
+        client: client of PyBullet.
         body: number of the robot in it.
         link_name: number of a link to its name, -1 being the base.
         camera: position, direction and light.
@@ -148,7 +148,7 @@ def photograph(client: int, camera: Camera) -> NDArray[np.uint8]:
     """Return a camera's picture of the whole scene, (height, width, 3).
 
     Args:
-        client: of PyBullet.
+        client: client of PyBullet.
         camera: position, direction and light.
     """
     rgb, _, seen = _draw(client, camera)

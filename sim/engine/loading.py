@@ -21,7 +21,7 @@ class Ground:
         """Create the plane.
 
         Args:
-            client: of PyBullet.
+            client: client of PyBullet.
             friction: Coulomb coefficient.
             slope_deg: rises by this angle towards +x.
         """
@@ -77,9 +77,9 @@ def lay(client: int, obstacle: Obstacle, slope_deg: float) -> int:
     """Add a box to the world and return its number in the engine.
 
     Args:
-        client: of PyBullet.
+        client: client of PyBullet.
         obstacle: in the frame of the robot's start.
-        slope_deg: of the ground at the start.
+        slope_deg: slope of the ground in degrees at the start.
     """
     half = [0.5 * edge for edge in obstacle.size]
     yaw = np.deg2rad(obstacle.yaw_deg) / 2.0

@@ -31,8 +31,8 @@ from nao_testbed.sim.engine.world import Payload, WorldCfg, slope_quaternion
 CONTACT_TIME_S = 0.004
 """Time constant of a contact (`solref`), four physics steps of 1 ms."""
 RIGIDITY = (0.999, 0.9999, 1e-4)
-"""Impedance of a contact (`solimp`): at depth 0, at most (0.9999 is the largest value
-that MuJoCo takes), and the depth in m over which it grows.
+"""Impedance of a contact (`solimp`): at zero depth; its maximum, at most 0.9999 in
+MuJoCo; the depth in m at which it reaches the maximum.
 
 Chosen as the limit of rigid contacts. With the calibration errors of the preset
 `document` the flat right sole tilts by 34 µrad at (0.99, 0.999), by 7 µrad with this
@@ -221,7 +221,7 @@ def _add_inertial(body: ET.Element, inertial: ET.Element) -> None:
     mass = _child(inertial, "mass").attrib["value"]
     if float(mass) == 0.0:
         return  # a frame without mass
-    I = inertia_in_link_axes(inertial)  # noqa: E741  # the name of the field
+    I = inertia_in_link_axes(inertial)  # noqa: E741  # usual symbol of an inertia
     position, _ = _origin(inertial)
     ET.SubElement(
         body,

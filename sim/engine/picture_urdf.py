@@ -65,8 +65,8 @@ def cylinder(radius: float, length: float, bevel: float = 0.0015) -> Mesh:
     """Return a cylinder about z, centred at the origin, with rounded edges.
 
     Args:
-        radius: in m.
-        length: in m.
+        radius: radius in m.
+        length: length in m.
         bevel: radius of the rounded edges in m; smaller on a thin cylinder.
     """
     b = min(bevel, 0.4 * radius, 0.4 * length)

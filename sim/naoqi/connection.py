@@ -102,7 +102,7 @@ class Connection:
 
         Args:
             limit_s: time limit of the answer, in s.
-            method: of what `service` returned.
+            method: method of what `service` returned.
             *values: its arguments.
 
         Raises:

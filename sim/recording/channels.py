@@ -148,7 +148,7 @@ def channel_of(robot: Robot, name: str, *, exact: bool = False) -> Channel:
 
     Args:
         robot: names the columns by its joints, motors and sensors.
-        name: of `READINGS` or `BESIDE`.
+        name: name of `READINGS` or `BESIDE`.
         exact: keep all digits.
     """
     reading = READINGS[name] if name in READINGS else BESIDE[name]

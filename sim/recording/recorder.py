@@ -41,8 +41,8 @@ def write_part(
     """Write rows to a file that gets its name only when it is complete.
 
     Args:
-        path: of the file; `path` with the suffix `.tmp` is used until then.
-        layout: of the columns; units become metadata of the fields.
+        path: path of the file; `path` with the suffix `.tmp` is used until then.
+        layout: layout of the columns; units become metadata of the fields.
         time_s: (n,) in s.
         rows: (n, n_columns).
 

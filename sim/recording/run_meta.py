@@ -107,7 +107,7 @@ def describe_run(
     Args:
         experiment: such as `heat`.
         robot: name of the robot.
-        seed: of the run.
+        seed: seed of the run.
         config: a dataclass; nested ones, arrays, enums and paths become plain.
         command: the command line.
         robot_data: from `robot_data`; without it a replay loads the robot from its
@@ -248,7 +248,7 @@ def recorded_robot(meta: RunMeta, folder: Path | None = None) -> Robot:
     """Load the robot of a run as it was in the run.
 
     Args:
-        meta: of the run.
+        meta: meta of the run.
         folder: of the robot; None takes the folder that the run names or, if it is
             missing, the built-in robot of the same name.
 

@@ -34,7 +34,7 @@ def take_picture(
         engine: the world in the picture.
         time_s: now.
         camera: its name.
-        width: of the picture in pixels.
+        width: width of the picture in pixels.
 
     Raises:
         UnknownName: the robot has no such camera.
@@ -58,10 +58,10 @@ def pinhole_of(
     """Return the pinhole in the world.
 
     Args:
-        camera: of the robot.
+        camera: camera of the robot.
         position: (3,) of its link frame, in m.
         rotation: (3, 3) link to world.
-        width: of the picture in pixels.
+        width: width of the picture in pixels.
     """
     R = rotation @ rotation_from_rpy(np.array(camera.rpy))
     eye = position + rotation @ np.array(camera.position)

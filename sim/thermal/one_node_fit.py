@@ -39,7 +39,7 @@ class Estimate:
 
         Args:
             factor: exactly known, above 0.
-            unit: of the product.
+            unit: unit of the product.
         """
         return Estimate(
             value=factor * self.value,
@@ -55,7 +55,7 @@ class Estimate:
 
         Args:
             factor: exactly known, above 0.
-            unit: of the quotient.
+            unit: unit of the quotient.
 
         Raises:
             BadInput: the number is not above 0, so that its inverse has no meaning.
@@ -205,7 +205,7 @@ def respond(record: HeatRecord, rate: float) -> tuple[FloatArray, ...]:
     """Return d, g and their derivatives by b, each (n,).
 
     Args:
-        record: with n rows.
+        record: record with n rows.
         rate: b in 1/s, not negative.
     """
     elapsed = record.time_s - record.time_s[0]

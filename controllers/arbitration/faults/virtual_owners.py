@@ -124,7 +124,7 @@ def freeze_absent(ledger: Ledger, robot: Robot, tick: int) -> None:
     A complete robot has none of this: nothing happens.
 
     Args:
-        ledger: of the robot's whole tree.
+        ledger: ledger of the robot's whole tree.
         robot: a body of it, as `Robot.with_body` gives it.
         tick: now.
     """

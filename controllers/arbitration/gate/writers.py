@@ -290,8 +290,8 @@ def make_writers(
     """Return the writer of every leaf that has a device.
 
     Args:
-        devices: what the leaves command.
-        outputs: what the writers change.
+        devices: devices that the leaves command.
+        outputs: outputs that the writers change.
         slot_s: time between two writes to the robot, in s: the longest sound in one.
     """
     writers: dict[str, DeviceWriter] = {}

@@ -63,7 +63,7 @@ class Stance:
         """Define a frame for each sole.
 
         Args:
-            robot: with feet.
+            robot: robot with feet.
             dynamics: its points are the robot's `sole_points`, in their order.
             slope_deg: slope of the ground, rising towards the front of the robot.
 

@@ -192,8 +192,8 @@ def _margin(points: FloatArray, x: float, y: float) -> float:
 
     Args:
         points: (n, 2) in m.
-        x: of the point.
-        y: of the point.
+        x: x of the point.
+        y: y of the point.
     """
     n = len(points)
     margin = np.inf

@@ -46,7 +46,7 @@ def parts_between_stops(motion: Motion, robot: Robot) -> tuple[Motion, ...]:
     """Split a motion at its stops, in order; a single part without stops.
 
     Args:
-        motion: with `stops_s`.
+        motion: motion with `stops_s`.
         robot: contains the start posture of the motion.
 
     Raises:

@@ -93,8 +93,8 @@ class CellGrid:
         """Set all cells whose centre is near a place.
 
         Args:
-            x: of the place.
-            y: of the place.
+            x: x of the place.
+            y: y of the place.
             reach: maximum distance in x and in y.
             value: new value.
 
@@ -277,8 +277,8 @@ class SmoothPath:
         """Compute the duration from the top speed.
 
         Args:
-            start: in rad.
-            end: in rad.
+            start: start in rad.
+            end: end in rad.
             speed: top speed in rad/s, positive.
         """
         self.start = start

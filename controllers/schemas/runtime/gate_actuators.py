@@ -24,9 +24,9 @@ class GateActuators:
         """Act through both.
 
         Args:
-            gate: of the robot.
+            gate: gate of the robot.
             commands: that leads to the same gate.
-            ledger: of both; it counts the slots.
+            ledger: ledger of both; it counts the slots.
         """
         self._gate = gate
         self._commands = commands

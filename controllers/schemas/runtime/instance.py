@@ -41,9 +41,9 @@ def make_request(
         ledger: grants it.
         info: says what the schema needs.
         activation: its resources, policy and time limit; None: those of `info`.
-        path: of the instance.
+        path: path of the instance.
         parent: name of the nearest owner above it; None for none.
-        priority: of its requests.
+        priority: priority of its requests.
         on_demand: decides for it if its policy is `callback` without a function.
 
     Raises:

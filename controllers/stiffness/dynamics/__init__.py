@@ -221,8 +221,8 @@ class Dynamics:
         """Add a point mass to a link from the next `update` on.
 
         Args:
-            link: of the robot.
-            mass_kg: in kg.
+            link: link of the robot.
+            mass_kg: mass in kg.
             place: (3,) in the link's frame, in m.
         """
         frame = self._model.frames[self._frame_id(link)]

@@ -155,7 +155,7 @@ def left_side_in_motion(
 
     Args:
         dynamics: at the present joint angles.
-        motion: of joints and base.
+        motion: motion of joints and base.
         armature: (n_joints,) in kg·m², as of `armature_at_joints`.
         candidates: (n, 3) points in m; the lowest is on the ground.
         up: (3,) unit vector in the base frame.

@@ -399,6 +399,6 @@ def lifted(limit: FloatArray, user: FloatArray, lift: float) -> FloatArray:
     Args:
         limit: (n_joints,) in [0, 1]; values above the user's are kept.
         user: (n_joints,) in [0, 1].
-        lift: in [0, 1].
+        lift: lift in [0, 1].
     """
     return limit + lift * np.maximum(user - limit, 0.0)

@@ -78,7 +78,7 @@ class LastingLoad:
 
         Args:
             cop_before: (2,) mean centre of pressure in m.
-            now: in s.
+            now: present time in s.
         """
         if self._cop_before is None:
             self._cop_before = cop_before
@@ -115,7 +115,7 @@ class LastingLoad:
         Args:
             cop: (2,) present centre of pressure in m.
             limit: (n_joints,) unguarded stiffness limits, in [0, 1].
-            now: in s.
+            now: present time in s.
             dt: since the last step, in s.
             is_still: the robot does not turn.
             is_returning: limits are already being lowered; torques are ignored, since

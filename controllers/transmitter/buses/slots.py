@@ -1,11 +1,11 @@
 """Streams that start, send, pause and resume in a slot.
 
 Independent streams start at once. A complete group is held by a stream that it follows,
-by a leaf that is in use, or by a bus that does not permit it. The first two cost
-nothing in a slot: the end of that stream resumes the group.
+by a leaf that is in use, or by a bus that does not permit it. The first two need
+no check per slot: the end of the blocking stream resumes the group.
 
-A token has to cover all leaves of its stream, at the receipt and as long as it runs; of
-a group all items go out in a slot, or none does.
+A token must cover all leaves of its stream when it is received and while it runs. In
+each slot either all items of a group are sent or none.
 
 An interrupt joins the running action: its stream starts in the next slot, and running
 streams that share a leaf with it pause, groups as a whole. After it they return to
@@ -43,12 +43,12 @@ from nao_testbed.models import BadInput, UnknownName
 
 
 def why_no_right(ledger: Ledger, stream: Stream, lent: Collection[str] = ()) -> str:
-    """Return which leaf a stream may not command now, and why; empty: none.
+    """Return the first leaf that a stream may not command now, with the reason, or "".
 
     Args:
-        ledger: knows.
-        stream: with its token.
-        lent: leaves that it need not have now: its token recalls them in time.
+        ledger: ledger that checks the token.
+        stream: stream with its token.
+        lent: leaves that are lent; the token recalls them before the start.
     """
     for leaf in stream.leaves:
         try:
@@ -61,27 +61,27 @@ def why_no_right(ledger: Ledger, stream: Stream, lent: Collection[str] = ()) -> 
 
 
 _Out = tuple[ReceivedStream, int]
-"""A stream and the place of its item that went out."""
+"""Stream and the index of the item that was sent."""
 
 _place = attrgetter("place")
 
 
 class Slots:
-    """Starts what may start, sends an item of each stream, and counts what went out."""
+    """Scheduler of a slot: it starts groups, sends items, and counts sent items."""
 
     def __init__(
         self, gate: Gate, ledger: Ledger, groups: Groups, permits: Permits | None
     ) -> None:
-        """Build it from what writes, what knows rights, and the groups there are."""
+        """Create the scheduler for a gate, a ledger and the received groups."""
         self._gate = gate
         self._ledger = ledger
         self._groups = groups
         self._permits = permits
         self._seen = -1
-        """Count of the ledger's changes up to which all rights are known to hold."""
+        """Number of the ledger's last change for which all rights were checked."""
 
     def step(self, tick: int) -> None:
-        """End what has no right, start what may start, and send."""
+        """End groups whose token was lost, start free groups, and send their items."""
         groups = self._groups
         self._revoke_lost(tick)
         if groups.interrupts:
@@ -120,10 +120,10 @@ class Slots:
     # -- starting ---------------------------------------------------------------------
 
     def _start_interrupts(self, tick: int) -> None:
-        """Start the interrupts; what they need pauses, if they can begin (S2).
+        """Start the interrupts and pause the streams that use their leaves (S2).
 
-        Each breaks in between two items: of two for one leaf the second comes a slot
-        later, and pauses the first.
+        An interrupt starts between two items. If two interrupts need one leaf, the
+        second starts a slot later and pauses the first.
         """
         groups = self._groups
         waiting, groups.interrupts = groups.interrupts, []
@@ -137,7 +137,7 @@ class Slots:
                     groups.pause(other, group, tick)
 
     def _resume(self, tick: int) -> None:
-        """Lead unblocked groups back to their position; resume those that are there."""
+        """Return unblocked groups to their interrupted position, then resume them."""
         for group in tuple(self._groups.paused):
             if group.blockers:
                 continue
@@ -170,7 +170,7 @@ class Slots:
                 self._begin(group, tick)
 
     def _start_groups(self, tick: int) -> None:
-        """Start the groups that nothing holds in this slot (S9, S10)."""
+        """Start the groups that are not blocked in this slot (S9, S10)."""
         groups = self._groups
         waiting, groups.free = groups.free, []
         for group in sorted(waiting, key=_place):
@@ -183,17 +183,17 @@ class Slots:
                     groups.free.append(group)
 
     def _is_permitted(self, group: Group, tick: int) -> bool:
-        """Ask all buses of a group."""
+        """Return True if all buses of a group permit its start now."""
         if self._permits is None:
             return True
         buses = dict.fromkeys(one.bus for one in group.live)
         return all(self._permits(bus, tick) for bus in buses)
 
     def _begin(self, group: Group, tick: int) -> bool:
-        """Start a group: all its streams prepare their items, or it is over.
+        """Prepare the items of all streams of a group, or end it if one fails.
 
         Returns:
-            Whether it runs; its first items go out with the next `_send`.
+            True if the group runs; the next `_send` sends its first items.
         """
         group.state = GroupState.RUNNING
         present, lengths = self._gate.present, []
@@ -219,7 +219,7 @@ class Slots:
     # -- running ----------------------------------------------------------------------
 
     def _revoke_lost(self, tick: int) -> None:
-        """End what has lost its right, whole, paused or not; asked only on a change."""
+        """End each group that has lost a right, after a change of the ledger."""
         changes = self._ledger.changes
         if changes == self._seen:
             return
@@ -233,7 +233,7 @@ class Slots:
     def _send(self, tick: int) -> None:
         """Give the gate every stream's item of this slot, a batch for each group."""
         for group in tuple(self._groups.running):
-            group.break_batch()  # of a slot that was not settled
+            group.break_batch()  # from a slot without `settle`
             if group.state is GroupState.RUNNING:
                 parts = [(one, one.stream.item(one.receipt.sent)) for one in group.live]
             elif group.lead:
@@ -302,9 +302,9 @@ class Slots:
 
 
 def _resting(live: Sequence[ReceivedStream], parts: Sequence[Part]) -> RequiredRights:
-    """Return the rights of those whose items leave out a leaf in this slot.
+    """Return the rights of streams whose items omit a leaf in this slot.
 
-    Their tokens have to hold all the same: a group is a whole.
+    Their tokens are checked as well, since a group is sent as a whole.
     """
     full = [one for one, item in parts if len(item) == len(one.stream.leaves)]
     if len(full) == len(live):
@@ -319,7 +319,7 @@ def _bus_order(out: _Out) -> tuple[str, int, int]:
 
 
 def _lead(group: Group, present: PresentTargets) -> list[list[Part]]:
-    """Return what leads a group back to where it was, a list of parts for each slot."""
+    """Return the items, slot by slot, that return a group to its position."""
     leads: list[Sequence[Part]] = [
         [(one, item) for item in one.stream.rejoin(one.receipt.sent, present)]
         for one in group.live

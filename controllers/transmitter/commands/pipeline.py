@@ -107,9 +107,9 @@ class CommandController:
         Args:
             library: the databases.
             effectors: leaves of the robot.
-            transmitter: gets the streams.
-            voice: says texts.
-            ledger: knows tokens, tells events, and counts in slots.
+            transmitter: transmitter that receives the streams.
+            voice: converter of texts to speech.
+            ledger: ledger that checks tokens and emits events; its tick is a slot.
             belief: estimate of the robot's posture.
             cfg: settings; None: the defaults.
             delays: true times of the conversions, in s; None: as expected.

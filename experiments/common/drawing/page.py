@@ -192,7 +192,7 @@ class DataTable:
         """Return a table of labels and cells.
 
         Args:
-            caption: of the table.
+            caption: caption of the table.
             heads: labels, or whole columns.
             rows: cells, or whole rows.
             note: below it.
@@ -363,7 +363,7 @@ def themed_svg(figure: "Figure", prefix: str) -> str:
     """Return a figure as an `<svg>` element for a page.
 
     Args:
-        figure: of matplotlib.
+        figure: figure of matplotlib.
         prefix: put before every id; letters, digits and hyphens.
     """
     buffer = io.StringIO()
@@ -408,7 +408,7 @@ def draw_figures(
 
     Args:
         plans: in the order of the page.
-        prefix: of the names within the figures, one for each run of a page.
+        prefix: prefix of the names within the figures, one for each run of a page.
         problems: gets a line for each figure that cannot be drawn.
     """
     figures = []

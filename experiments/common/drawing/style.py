@@ -104,8 +104,8 @@ def new_figure(width: float, height: float, gap: float = 0.05) -> "Figure":
     """Return an empty figure that belongs to no window.
 
     Args:
-        width: in inches.
-        height: in inches.
+        width: width in inches.
+        height: height in inches.
         gap: space around each panel in inches.
     """
     from matplotlib.figure import Figure  # noqa: PLC0415  # heavy

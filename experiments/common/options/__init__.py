@@ -353,7 +353,7 @@ def write_json(json_file: str | None, text: str, *, holds_token: bool = False) -
 
     Args:
         json_file: as the option has it.
-        text: of `json_text`.
+        text: text of `json_text`.
         holds_token: the file is then for its owner's eyes alone (mode 0600), whatever
             the umask.
 

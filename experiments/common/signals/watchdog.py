@@ -107,7 +107,7 @@ def kill_if_blocked(wait_s: float) -> Iterator[None]:
     """Kill this process if it is here that long after a signal; for the main thread.
 
     Args:
-        wait_s: of the first call in a process; later ones keep it.
+        wait_s: wait in s of the first call in a process; later ones keep it.
     """
     global _watchdog  # noqa: PLW0603  # one a process
     if _watchdog is None or not _watchdog.is_own:

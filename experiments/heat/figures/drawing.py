@@ -174,7 +174,7 @@ def lit(camera: Camera, normals: FloatArray, weights: FloatArray) -> FloatArray:
     """Return the light (n,) on points seen by a camera, about 0 to 1.
 
     Args:
-        camera: with its lamp.
+        camera: camera with its lamp.
         normals: (n, 3, 3) of the corners around each point, of any length.
         weights: (n, 3) of the corners.
     """

@@ -235,7 +235,7 @@ def view_robots(
     Args:
         robot: any robot; every joint gets a drum.
         poses: in each of which it is drawn.
-        height: of the painted images, in pixels.
+        height: height of the painted images, in pixels.
         slope_deg: the ground rises by this angle towards +x, through the origin.
     """
     slope = np.deg2rad(slope_deg)

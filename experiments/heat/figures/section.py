@@ -94,10 +94,10 @@ def heat_figures(
     """Return temperatures, efforts and, where set-points were shifted, the shifts.
 
     Args:
-        result: of the experiment.
+        result: result of the experiment.
         frames: controller to its rows.
         robot: that stood; None where it is not known, which leaves out the shifts.
-        prefix: of the names within the figures, one for each run of a page.
+        prefix: prefix of the names within the figures, one for each run of a page.
         problems: gets a line for each figure that cannot be drawn.
     """
     from nao_testbed.experiments.heat.figures.temperatures import effort_figure  # noqa: PLC0415  # matplotlib
@@ -253,7 +253,7 @@ def outcome_rows(run: str, result: HeatResult) -> tuple[Row, ...]:
 
     Args:
         run: name of the run on the page.
-        result: of its experiment.
+        result: result of its experiment.
     """
     quantities = _overview(shown_joints(result))
     return tuple(

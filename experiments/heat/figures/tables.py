@@ -300,7 +300,7 @@ def terminal_tables(result: HeatResult, *, shows_all: bool = False) -> Group:
     """Return the tables for a terminal, the results last.
 
     Args:
-        result: of the experiment.
+        result: result of the experiment.
         shows_all: include the rows that are marked as extra.
     """
     outcome, *others = heat_tables(result)

@@ -148,7 +148,7 @@ def heat_log_of_file(
     what could mean two things is refused.
 
     Args:
-        log: of a CSV or a Parquet file.
+        log: log of a CSV or a Parquet file.
         cfg: what the file does not say; None: nothing.
         motor: whose columns are taken; empty for a log of one motor.
 

@@ -263,7 +263,7 @@ def settled_effort(
     """Return the motors' torques after set-points were moved, gears without friction.
 
     Args:
-        model: of the log.
+        model: model of the log.
         fit: the state now.
         shift: (n_legs,) of the set-points, in rad.
 

@@ -36,7 +36,7 @@ class ServedPlay:
         """Connect to a robot.
 
         Args:
-            parts: of the robot, with its motion tasks.
+            parts: parts of the robot, with its motion tasks.
         """
         self._parts, self._served = parts, parts.served
         self.setup, self.recording = self._served.setup, self._served.recording
@@ -67,7 +67,7 @@ def attach(parts: Parts, connection: Connection) -> LiveRobot:
     """Connect a page to a served robot from its next slot on.
 
     Args:
-        parts: of the robot, which does not run yet.
+        parts: parts of the robot, which does not run yet.
         connection: to the page.
     """
     served, link = parts.served, RobotEnd(connection)
@@ -104,7 +104,7 @@ class ServedPage:
 
         Args:
             trial: the robot and its setting.
-            address: of the page.
+            address: address of the page.
             url_to: stream for the page's address.
             opens: open a browser.
 
@@ -146,7 +146,7 @@ class ServedPage:
         """Connect a robot to the page and print the page's address.
 
         Args:
-            parts: of the robot, which does not run yet.
+            parts: parts of the robot, which does not run yet.
         """
         self._live = attach(parts, self._connection)
         print(self._url, file=self._url_to, flush=True)
@@ -167,7 +167,7 @@ def _serve_page(trial: TrialCfg, address: Address, connection: Connection) -> No
 
     Args:
         trial: the robot and its setting.
-        address: of the page.
+        address: address of the page.
         connection: to the robot: its first message is the page's address, or the error.
     """
     for number in {signal.SIGINT, *END_SIGNALS} - {signal.SIGTERM}:

@@ -116,7 +116,7 @@ class PageGuard:
         Args:
             app: application behind it; it gets the key as a Bearer token.
             key: key in the printed address.
-            port: of this server.
+            port: port of this server.
         """
         self._app, self._key = app, key
         self._cookie = f"nao_testbed_live_{port}"
@@ -201,9 +201,9 @@ class PageServer:
         """Bind the address.
 
         Args:
-            viser: from `closed_viser`.
+            viser: viser from `closed_viser`.
             secret: secret of that viser.
-            address: of the page.
+            address: address of the page.
             api: states and requests of the page.
 
         Raises:

@@ -60,7 +60,7 @@ class PageApi:
 
         Args:
             robot: description shared by all robots.
-            names: of the robots.
+            names: names of the robots.
             controllers: available controllers.
             send: forwards actions to robots.
             actions: accepted requests by name.

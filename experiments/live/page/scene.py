@@ -61,11 +61,11 @@ class Scene:
         """Build the scene.
 
         Args:
-            server: of viser.
+            server: server of viser.
             robot: description shared by all robots.
             q: (n_joints,) angles of the posture in which motor drums are measured.
-            names: of the robots.
-            slope_deg: of the ground.
+            names: names of the robots.
+            slope_deg: slope of the ground in degrees.
             obstacles: around each robot.
             on_joint: called with the numbers of the clicked robot and joint.
         """

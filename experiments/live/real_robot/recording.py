@@ -53,7 +53,7 @@ class SensorRecording:
         """Start recording into an empty folder.
 
         Args:
-            folder: from `create_run_folder` of `sim`.
+            folder: folder from `create_run_folder` of `sim`.
             robot: its joints and motors name the columns.
             config: the run's dataclass, stored in `meta.json`.
             command: the command line, stored in `meta.json`.

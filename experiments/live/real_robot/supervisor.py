@@ -81,7 +81,7 @@ class Supervisor:
         Args:
             observation: at the start of the period.
             written: (n_joints,) set-points in rad that were written before; None: none.
-            age_s: of its values, in s of our clock.
+            age_s: age of its values, in s of our clock.
 
         Raises:
             RunStopped: the run must end; the message gives the reason.

@@ -430,12 +430,12 @@ def fan(
     """Return the temperature bands of the motors, with constants known to `SPREAD`.
 
     Args:
-        heating: of the motors; restored on return.
+        heating: heating of the motors; restored on return.
         begin: its state at the start.
         pieces: mean squared torques (n_motors,) in N²m² and their durations in s, which
             fill the horizon.
-        horizon_s: in s.
-        limit_degc: of the motors.
+        horizon_s: horizon in s.
+        limit_degc: limit of the motors.
         drift: (n_motors,) half-width in N²m² of the last piece.
 
     Returns:

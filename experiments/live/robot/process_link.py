@@ -159,7 +159,7 @@ def run_live_robot(cfg: TrialCfg | ScenarioCfg, connection: Connection) -> None:
     """Run a robot until a stop request, or until its page is closed.
 
     Args:
-        cfg: of the robot; its duration is ignored.
+        cfg: cfg of the robot; its duration is ignored.
         connection: to its page.
     """
     for number in (signal.SIGINT, *END_SIGNALS):

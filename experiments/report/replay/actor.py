@@ -187,7 +187,7 @@ class Figure:
         Args:
             link: a foot.
             p: (3,) centre of pressure in the link frame, in m.
-            newton: of the force along the link's z; 0: no arrow.
+            newton: newton of the force along the link's z; 0: no arrow.
         """
         arrow = self._arrows.get(link)
         if arrow is None:
@@ -289,7 +289,7 @@ def torus(
     """Return the points (n m, 3) and triangles of a ring about z.
 
     Args:
-        radius: of its middle line.
+        radius: radius of its middle line.
         tube: radius of its section, of the other one.
         n: points along it.
         m: points around its section.

@@ -62,7 +62,7 @@ def turns(joint: TreeJoint, q: FloatArray | None, n: int) -> FloatArray:
     """Return rotations (n, 3, 3) of a joint's child in the frame of its parent.
 
     Args:
-        joint: of the tree.
+        joint: joint of the tree.
         q: (n,) angles in rad; None for a joint that does not move.
         n: how many.
     """
@@ -78,9 +78,9 @@ def place_links(
     """Return the poses of all links.
 
     Args:
-        tree: from `read_tree`.
+        tree: tree from `read_tree`.
         base: name of the base link.
-        names: of the joints, in the order of `q`.
+        names: names of the joints, in the order of `q`.
         q: (n, n_joints) angles in rad.
     """
     n = len(q)

@@ -56,10 +56,10 @@ def build_scene(
     """Return the page of the replay.
 
     Args:
-        motions: of robots that stand side by side, at the times of the grid.
+        motions: motions of robots that stand side by side, at the times of the grid.
         grid_s: (n,) times in s, evenly spaced.
-        scale: of the page's clock: one unit is so many seconds.
-        slope_deg: of the ground, which rises towards +x.
+        scale: scale of the page's clock: one unit is so many seconds.
+        slope_deg: slope of the ground in degrees, which rises towards +x.
     """
     with _server() as server:
         height = max(motion.height for motion in motions)
@@ -112,10 +112,10 @@ def lay_stage(
     """Lay the ground, and set the camera so that all robots are seen from ahead.
 
     Args:
-        server: of the scene.
+        server: server of the scene.
         n: robots side by side.
-        height: of the tallest, in m.
-        slope_deg: of the ground.
+        height: height of the tallest, in m.
+        slope_deg: slope of the ground in degrees.
         aspect: width of the view over its height.
     """
     # No map of surroundings and no shadows: on a computer without a graphics card each

@@ -121,8 +121,8 @@ def base_positions(
 
     Args:
         rotation: (n, 3, 3) from `base_rotations`.
-        poses: of the links in the base frame.
-        shapes: of the body; drums do not count.
+        poses: poses of the links in the base frame.
+        shapes: shapes of the body; drums do not count.
         slope_deg: the ground rises by this angle towards +x, through the origin.
     """
     slope = np.deg2rad(slope_deg)
@@ -190,8 +190,8 @@ def lamps_of(
     """Return the lamps of a recorded robot.
 
     Args:
-        trial: with rows; a group that they lack has no lamp.
-        body: of the robot.
+        trial: trial with rows; a group that they lack has no lamp.
+        body: body of the robot.
         rows: (n,) numbers of the rows that are shown.
     """
     lamps = []
@@ -252,8 +252,8 @@ def pose_robot(trial: RecordedTrial, body: Rig, grid_s: FloatArray) -> RobotTrac
     """Return the motion of a recorded robot.
 
     Args:
-        trial: with rows.
-        body: of the robot that was recorded.
+        trial: trial with rows.
+        body: body of the robot that was recorded.
         grid_s: (n,) times in s at which it is wanted; each shows the last row before.
 
     Raises:

@@ -50,8 +50,8 @@ class Chart:
         Args:
             motions: motions of the robots, a panel each.
             grid_s: (n,) times in s.
-            width: in pixels.
-            height: in pixels.
+            width: width in pixels.
+            height: height in pixels.
         """
         from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
 

@@ -54,7 +54,7 @@ def write_videos(
     """Write a video of each run; existing ones are replaced.
 
     Args:
-        files: from `video_files`.
+        files: files from `video_files`.
         sources: the runs.
         sections: page sections of the runs, for the titles.
         cfg: options.

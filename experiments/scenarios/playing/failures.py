@@ -81,7 +81,7 @@ class NeverActed:
         """Create the listener before any behaviour acts.
 
         Args:
-            paths: of the behaviours of the file.
+            paths: paths of the behaviours of the file.
         """
         self._why = dict.fromkeys(paths, "it was never activated")
         """State of each behaviour that has not acted yet."""

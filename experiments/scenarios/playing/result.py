@@ -138,7 +138,7 @@ def junit_xml(results: Sequence[ScenarioResult], not_run: Sequence[Path] = ()) -
     """Return the results as JUnit XML.
 
     Args:
-        results: of the runs, in their order.
+        results: results of the runs, in their order.
         not_run: files that were not run because the command was interrupted.
     """
     root = ET.Element("testsuites", name="nao-testbed scenario run")

@@ -318,7 +318,7 @@ class ScenarioRunner:
         """Return the run so far, with its verdicts.
 
         Args:
-            folder: of the run; None: it was not recorded.
+            folder: folder of the run; None: it was not recorded.
             wall_s: duration in wall time, in s.
         """
         self._sample()

@@ -38,7 +38,7 @@ class TrackingMeter:
         """Create an empty accumulator.
 
         Args:
-            robot: with the joints.
+            robot: robot with the joints.
             period_s: between two observations, in s.
         """
         self._is_leg = np.isin(robot.joint_names, robot.leg_joints)

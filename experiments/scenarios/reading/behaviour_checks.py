@@ -31,8 +31,8 @@ def check_owner_tree(behaviours: tuple[Behaviour, ...], lookup: Lookup) -> None:
     Behaviours of the top level are owners even without needs.
 
     Args:
-        behaviours: of the top level, in the order of the file.
-        lookup: with all of them registered.
+        behaviours: behaviours of the top level, in the order of the file.
+        lookup: lookup with all of them registered.
     """
     above: dict[str, str] = {}
     order = {behaviour.name: i for i, behaviour in enumerate(behaviours)}
@@ -93,9 +93,9 @@ def group_ids(
     parameter of a behaviour, under any parameter name.
 
     Args:
-        library: of the robot, extended by the file.
-        behaviours: of the top level.
-        lookup: with their parameters.
+        library: library of the robot, extended by the file.
+        behaviours: behaviours of the top level.
+        lookup: lookup with their parameters.
     """
     yield from (name for name, order in library.orders.items() if order.is_synchronous)
     yield from parameter_texts(behaviours, lookup)
@@ -173,9 +173,9 @@ def check_ways(behaviours: tuple[Behaviour, ...], posture: str, lookup: Lookup) 
     otherwise the robot may already be in the right posture.
 
     Args:
-        behaviours: of the top level, in the order of the file.
+        behaviours: behaviours of the top level, in the order of the file.
         posture: initial posture of the scenario.
-        lookup: with all behaviours and their requests.
+        lookup: lookup with all behaviours and their requests.
     """
     for i, behaviour in enumerate(behaviours):
         _check_way(behaviour, ("behaviours", i), posture, lookup)
@@ -245,8 +245,8 @@ def check_activation(behaviours: Iterable[Behaviour], lookup: Lookup) -> None:
     """Report activation parameters that a schema rejects.
 
     Args:
-        behaviours: of the top level, in the order of the file.
-        lookup: with their schemas.
+        behaviours: behaviours of the top level, in the order of the file.
+        lookup: lookup with their schemas.
     """
     for place, behaviour in _walk_with_places(behaviours):
         schema, made = (role := lookup.roles[behaviour.path]).schema, role.made
@@ -272,10 +272,10 @@ def check_grants(
     """Report behaviours that wait without a possible grant, unless the file expects it.
 
     Args:
-        behaviours: of the top level, in the order of the file.
-        expectations: of the file.
+        behaviours: behaviours of the top level, in the order of the file.
+        expectations: expectations of the file.
         preemption: rule by which priorities preempt holders.
-        lookup: with their requests.
+        lookup: lookup with their requests.
         changes_body: True if an event changes the robot's body.
     """
     expected = {w for one in expectations for w in one.denied_waiters()}

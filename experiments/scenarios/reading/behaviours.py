@@ -124,10 +124,10 @@ def read_requested(
     """Return the resources that a behaviour requests: needed, optional and by rate.
 
     Args:
-        form: of the behaviour.
-        place: of the behaviour in the file.
+        form: form of the behaviour.
+        place: place of the behaviour in the file.
         schema: its class; None: unknown.
-        parameters: of the schema; None: some are invalid.
+        parameters: parameters of the schema; None: some are invalid.
         lookup: collects reports of requests that the ledger rejects.
     """
     needs = _named(form, place, "needs", schema, parameters, lookup)
@@ -213,7 +213,7 @@ def read_behaviours(
     """Return the behaviours of the top level; register all behaviours in the lookup.
 
     Args:
-        forms: of the file.
+        forms: forms of the file.
         lookup: receives their names and roles.
         started: name to the earliest time at which an event may start it, in s.
     """
@@ -293,8 +293,8 @@ class _Reader:
         """Return a behaviour; report its errors.
 
         Args:
-            form: of the behaviour.
-            place: of the behaviour in the file.
+            form: form of the behaviour.
+            place: place of the behaviour in the file.
             above: path of its parent; empty at the top.
             order: its rank among its siblings.
         """

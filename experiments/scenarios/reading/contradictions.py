@@ -22,7 +22,7 @@ def check_together(
 
     Args:
         expectations: each with its place in the file.
-        tree: of resources; only exclusive leaves have one holder.
+        tree: tree of resources; only exclusive leaves have one holder.
         notes: receives the later one of two contradictory claims.
     """
     said: dict[tuple[int, tuple[str, str]], tuple[int, Claim]] = {}

@@ -116,8 +116,8 @@ def level_marks(marks: Sequence[Mark], duration_s: float, width: float) -> list[
 
     Args:
         marks: in any order.
-        duration_s: of the panel, in s.
-        width: of the panel, in inches.
+        duration_s: duration of the panel, in s.
+        width: width of the panel, in inches.
     """
     ends = [0.0] * MAX_LEVELS
     levels = [-1] * len(marks)
@@ -313,7 +313,7 @@ def timeline_figure(
     """Return the figure of a run.
 
     Args:
-        scenario: with robot, names and length.
+        scenario: scenario with robot, names and length.
         events: the trace.
         temperatures: index time in s, a column a joint, in °C; None: no such panel.
         marks: events of the scenario, at their times.

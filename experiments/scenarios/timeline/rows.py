@@ -109,7 +109,7 @@ def resource_rows(
 
     Args:
         spans: leaf to its spans.
-        tree: of the robot; leaves that it lacks come last.
+        tree: tree of the robot; leaves that it lacks come last.
         hidden: owners whose spans are not shown.
         most: maximum number of rows; rows with most changes are kept.
     """
@@ -272,10 +272,10 @@ class DrawnRows:
         """Write a text into a bar if there is room; return True if it was written.
 
         Args:
-            span: of the bar.
+            span: span of the bar.
             text: to write.
-            height: of the bar, in inches.
-            colour: of the bar.
+            height: height of the bar, in inches.
+            colour: colour of the bar.
             free_s: end of the free space right of the bar, which may be used too.
         """
         size = SIZE + 0.5 if height > THIN else SIZE - 1.0

@@ -156,7 +156,7 @@ def leaf_uses(
     Args:
         events: the trace.
         tick_s: length of a tick in s.
-        end_tick: of the run; not 0.
+        end_tick: end tick of the run; not 0.
         owners: owners that count; None: all.
     """
     uses = []

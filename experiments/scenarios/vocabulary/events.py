@@ -412,8 +412,8 @@ def read_event(
     """Return a validated event; report errors and return None if it is invalid.
 
     Args:
-        form: of the event.
-        place: of the event in the file.
+        form: form of the event.
+        place: place of the event in the file.
         lookup: known names.
         tree: the event as it was read.
     """

@@ -166,8 +166,8 @@ def read_expectation(
     """Return a validated expectation; report errors and return None if it is invalid.
 
     Args:
-        form: of the expectation.
-        place: of the expectation in the file.
+        form: form of the expectation.
+        place: place of the expectation in the file.
         lookup: known names.
         tree: the expectation as it was read.
     """

@@ -97,7 +97,7 @@ class Lookup:
         """Return a time in slots; report it if it is not a whole number of slots.
 
         Args:
-            place: of the time in the file.
+            place: place of the time in the file.
             seconds: the time in s.
             what: name for the message; empty takes the last word of the place.
         """
@@ -282,9 +282,9 @@ def read_parameters(
     rejected alone; otherwise all values.
 
     Args:
-        info: of the schema.
+        info: info of the schema.
         given: values by name.
-        place: of the values in the file.
+        place: place of the values in the file.
         notes: collects the errors.
         base: values given earlier.
     """

@@ -138,13 +138,13 @@ class Setup:
         """Place the robot and register every behaviour; wake none.
 
         Args:
-            robot: with the library of the scenario.
-            cfg: of the robot and its reservations.
-            behaviours: of the top level, each with its parent owner.
+            robot: robot with the library of the scenario.
+            cfg: cfg of the robot and its reservations.
+            behaviours: behaviours of the top level, each with its parent owner.
             controller: stiffness controller, as `nao-testbed heat` names it.
-            seed: of the schemas' random numbers.
+            seed: seed of the schemas' random numbers.
             listeners: called with every event from the start.
-            control_period: of the stiffness controller, in s.
+            control_period: control period of the stiffness controller, in s.
             sim: the robot itself; None creates it from `cfg`.
             wrap: called with each stiffness controller before its first decision;
                 returns the controller to use.

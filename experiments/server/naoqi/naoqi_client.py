@@ -75,7 +75,7 @@ class NaoqiClient:
 
         Args:
             parts: shared objects of the services.
-            number: of the client, from 1.
+            number: number of the client, from 1.
             address: remote address.
         """
         self.parts = parts

@@ -115,8 +115,8 @@ def open_log(folder: Path, robot_folder: Path | None = None) -> LogRobot:
     """Open a recorded run as a robot.
 
     Args:
-        folder: of the run.
-        robot_folder: of its robot; None takes the robot named in the run.
+        folder: folder of the run.
+        robot_folder: robot folder of its robot; None takes the robot named in the run.
 
     Raises:
         BadInput: it is not a run of one robot, or lacks data that a replay needs.
@@ -146,7 +146,7 @@ def run_serve(
 
     Args:
         trial: the robot and its setting.
-        cfg: of the server.
+        cfg: cfg of the server.
         url_to: stream for the address, printed once programs can connect.
         log: a recording that replaces the simulated robot; no run is recorded then.
         on_served: called once programs can connect, before the robot runs.

@@ -258,7 +258,7 @@ class ServedRobot:
         """Call a function, under the lock, after some simulated time.
 
         Args:
-            seconds: of simulated time; 0 is the next slot.
+            seconds: seconds of simulated time; 0 is the next slot.
             function: its errors are logged. It is not called after the robot's end.
         """
         with self._held():
@@ -465,7 +465,7 @@ class LedgerAccess:
         Args:
             served: the robot.
             parent: default parent of added owners.
-            priority: of all added owners.
+            priority: priority of all added owners.
         """
         self._served, self._parent, self._priority = served, parent, priority
 

@@ -43,8 +43,8 @@ class RegisteredClient:
         """Create it without requests.
 
         Args:
-            name: of the owner.
-            digest: of its key; the key itself is not kept.
+            name: name of the owner.
+            digest: digest of its key; the key itself is not kept.
             parent: the owner that it is a part of.
         """
         self.name = name

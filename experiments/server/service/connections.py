@@ -49,7 +49,7 @@ class RequestFilter:
 
         Args:
             app: the application.
-            epoch: of the manager, sent in a header of every answer.
+            epoch: epoch of the manager, sent in a header of every answer.
             secret: shared secret of callers; None requires none.
             hosts: accepted names of the Host header, without a port; None accepts any.
                 A foreign page whose name resolves to this machine (DNS rebinding) has

@@ -52,7 +52,7 @@ class Station:
         Args:
             front: the shared ledger.
             max_priority: highest priority of any request.
-            robot: with the ledger's resources; None: no robot.
+            robot: robot with the ledger's resources; None: no robot.
         """
         self._robot = robot
         self._front = front
@@ -87,8 +87,8 @@ class Station:
         only if the state that it was checked against has not changed.
 
         Args:
-            text: of the file.
-            name: of the file.
+            text: text of the file.
+            name: name of the file.
             clients: returns the registered owners with their own defaults: they may get
                 rules.
 

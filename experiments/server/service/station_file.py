@@ -205,8 +205,8 @@ def read_station(
     """Return the validated rules of a file.
 
     Args:
-        text: of the file.
-        name: of the file, for messages.
+        text: text of the file.
+        name: name of the file, for messages.
         tree: the known resources.
         taken: names of owners that neither a behaviour nor a rule may have.
         clients: names of owners that a rule may have, but no behaviour.

@@ -99,7 +99,7 @@ class DaskEngine(SweepEngine):
         """Remember where.
 
         Args:
-            address: of the scheduler, such as `tcp://127.0.0.1:8786`.
+            address: address of the scheduler, such as `tcp://127.0.0.1:8786`.
         """
         self.address = address
         self._connected: Client | None = None

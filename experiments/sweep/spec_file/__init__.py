@@ -138,7 +138,7 @@ def read_values(form: Any) -> Values:
     """Return what a form says.
 
     Args:
-        form: of a `Number` or `Text`.
+        form: form of a `Number` or `Text`.
 
     Raises:
         BadInput: the numbers of a distribution do not go together.

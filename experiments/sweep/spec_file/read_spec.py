@@ -139,8 +139,8 @@ def joint_parameters(
 
     Args:
         robot: whose joints.
-        name: of the parameter.
-        entries: of the file.
+        name: name of the parameter.
+        entries: entries of the file.
         preset: joint to value.
 
     Raises:
@@ -234,7 +234,7 @@ def read_spec(
     """Return what a sweep file asks for, every name known and every value possible.
 
     Args:
-        path: of the file.
+        path: path of the file.
         controllers: in the place of the file's; none: those. They are part of what
             makes the sweep this one.
         robots: how many are drawn, in the place of the file's; None: those.

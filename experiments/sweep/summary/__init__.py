@@ -85,8 +85,8 @@ def paired(sweep: Sweep, column: str) -> "pd.DataFrame":
     NaN where a robot fell, or has not run.
 
     Args:
-        sweep: from `read_sweep`.
-        column: of `compared`.
+        sweep: sweep from `read_sweep`.
+        column: column of `compared`.
     """
     frame = compared(sweep)
     frame = frame[frame["stands"]]
@@ -176,7 +176,7 @@ def hotter_on(sweep: Sweep, tolerance: float = 0.001) -> "pd.DataFrame":
     """Return on how many robots a controller (row) loses more than another (column).
 
     Args:
-        sweep: from `read_sweep`.
+        sweep: sweep from `read_sweep`.
         tolerance: fraction by which the legs' joule loss must be above.
     """
     import pandas as pd  # noqa: PLC0415  # heavy

@@ -54,7 +54,7 @@ def parameter_table(identity: Mapping[str, Any]) -> DataTable:
     """Return a row per parameter with its values; equal joints share one.
 
     Args:
-        identity: of the sweep (`experiments.sweep.trial_store.identity`).
+        identity: identity of the sweep (`experiments.sweep.trial_store.identity`).
     """
     return DataTable.of(
         "Parameters",
@@ -149,8 +149,8 @@ def sweep_section(found: SweepFolder, prefix: str) -> Section:
     """Return the section of a page for a sweep.
 
     Args:
-        found: the folder.
-        prefix: of the names within its figures, another for each section of a page.
+        found: loaded folder of the sweep.
+        prefix: prefix of the ids in its SVG figures, unique for each section.
     """
     sweep = found.sweep
     problems = [*found.state, *found.problems, *_caveats(sweep)]
@@ -205,7 +205,7 @@ def _figures(sweep: Sweep, prefix: str, problems: list[str]) -> list[PageFigure]
     from nao_testbed.experiments.sweep.summary.sweep_figures import (  # noqa: PLC0415  # matplotlib
         band_figure,
         paired_figure,
-        spread_figure,  # likewise
+        spread_figure,
         survival_figure,
     )
 

@@ -31,7 +31,7 @@ def show_summary(sweep: Sweep, folder: Path, console: Console) -> None:
     A sweep without a trial shows nothing; one with a single controller has no figure.
 
     Args:
-        sweep: from `read_sweep`.
+        sweep: sweep from `read_sweep`.
         folder: where the figures go.
         console: for the tables.
 

@@ -240,7 +240,7 @@ class Holdings:
         """Take leaves from a holder, and all others too if its token loses whole.
 
         Args:
-            reservation: of the holder.
+            reservation: reservation of the holder.
             wanted: leaves to take.
             why: cause of the loss.
             by: owner, virtual owner or state behind it.

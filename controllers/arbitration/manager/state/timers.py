@@ -46,9 +46,9 @@ class Timers:
         """Make a call at a tick.
 
         Args:
-            tick: when.
+            tick: tick of the call.
             due: kind of the timer.
-            call: what to do.
+            call: function to call.
             place: order among timers of one kind and tick; then the earlier made first.
             waiting: the request that the timer serves.
         """

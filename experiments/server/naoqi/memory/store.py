@@ -160,7 +160,7 @@ class Memory:
         """Register a listener for an event.
 
         Args:
-            name: of the event.
+            name: name of the event.
             subscriber: `client/what`; the listeners of one client are called in order.
             listener: the callback.
         """

@@ -144,7 +144,7 @@ def together(fastest_s: Mapping[str, float], fraction: float) -> dict[str, float
 
     Args:
         fastest_s: joint to the time in s that it needs at its maximum speed.
-        fraction: of the maximum speed, in ]0, 1].
+        fraction: fraction of the maximum speed, in ]0, 1].
     """
     longest_s = max(fastest_s.values(), default=0.0)
     if longest_s <= 0.0:

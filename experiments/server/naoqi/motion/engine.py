@@ -175,7 +175,7 @@ class MotionEngine:
 
         Args:
             client: owner of the task.
-            name: of the task.
+            name: name of the task.
             joints: joints to move.
             plan: creates its curves.
             value: result for its client.

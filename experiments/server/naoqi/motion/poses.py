@@ -74,7 +74,7 @@ def knots(names: list[str], ways: list[Way]) -> list[tuple[float, int]]:
     """Return times and effectors to solve for: torso first, as it carries the arms.
 
     A half-way point keeps a path straight. If the torso moves too, an arm gets points
-    at the torso's times, so that it keeps its pose in its frame.
+    at the torso's times, so that the hand keeps its pose in the command's frame.
     """
     own = []
     for way in ways:

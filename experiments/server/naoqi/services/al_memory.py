@@ -43,7 +43,7 @@ class Subscriber:
         self._is_connected = is_connected
 
     def _emit(self, value: Any) -> None:
-        """Send a value, and wait until it was sent."""
+        """Send a value and wait until it has been sent."""
         time.sleep(max(self._last_s + GAP_S - time.monotonic(), 0.0))
         before = self._sent.n
         self.signal(value)
@@ -163,7 +163,7 @@ class ALMemory(ALService):
         return kind.value
 
     def getDescriptionList(self, keys: Names) -> list[list[str]]:
-        """Return key, type and text of keys."""
+        """Return the key, type and description of each key."""
         memory = self._parts.memory
         return [[key, self.getType(key), memory.description(key)] for key in keys]
 

@@ -124,7 +124,7 @@ class Dcm:
 
         Args:
             client: sender; it may have left since.
-            name: of the actuator, without its prefix.
+            name: name of the actuator, without its prefix.
             update: merge rule, one of `UPDATES`.
             new: the commands.
 

@@ -156,7 +156,7 @@ class Kinematics:
 
         Args:
             name: Head, LArm, RArm or Torso; the torso moves over both feet.
-            frame: of the target.
+            frame: frame of the target.
             target: pose in that frame.
             mask: axes that count.
             q: (n_joints,) where it begins.

@@ -104,7 +104,7 @@ class Postures:
 
         Args:
             client: owner of the motion.
-            name: of the posture.
+            name: name of the posture.
             speed: fraction in ]0, 1].
             straight: as fast as the joints can, without care for balance.
 

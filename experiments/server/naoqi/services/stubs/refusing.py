@@ -1,8 +1,8 @@
 """Services that need vision, hearing, walking or a tablet, which are not simulated.
 
 Programs fetch these services at start and stop if one is missing. Methods that need the
-missing part raise, since an invented answer would mislead. Methods that end such work,
-or query it, return the truth: it does not run.
+missing part raise, since an invented answer would mislead. Methods that stop or
+query such a function return the idle state.
 """
 
 from collections.abc import Callable, Mapping
@@ -262,14 +262,14 @@ def _answer(value: Any, name: str) -> Callable[..., Any]:
         return value
 
     answer.__name__ = name
-    answer.__doc__ = "Answer as if nothing of the kind is running."
+    answer.__doc__ = "Return the answer of the idle function."
     return answer
 
 
 def refusing_services() -> tuple[type[ALService], ...]:
     """Return the services whose methods report that they are not simulated.
 
-    Methods that end such work, or query it, are answered: it does not run.
+    Methods that stop or query such a function return the idle state.
     """
     found = []
     for service, (what, names) in REFUSING.items():
