@@ -236,7 +236,7 @@ def test_what_the_ledger_did_not_take_is_told_again(
     """A step at a tick that is over fails; the next one protects."""
     engine = HotEngine(stage.ledger, nao)
     stage.until(0.05)
-    with pytest.raises(BadInput, match="time cannot go back"):
+    with pytest.raises(BadInput, match="time does not go back"):
         engine.step(temperatures(nao, HeadYaw=ONSET), 1)
     assert [*engine.hot] == []
     engine.step(temperatures(nao, HeadYaw=RELEASE), 6)  # still hot: not below it yet

@@ -93,7 +93,7 @@ CASES: dict[str, tuple[Callable[[LedgerSetup], object], str]] = {
     "no life": (own(name="x", time_to_live_s=0.0), "time to live of owner 'x' is 0.0"),
     "past": (
         lambda stage: stage.ledger.advance(stage.tick - 1),
-        "time cannot go back",
+        "time does not go back",
     ),
     "freeze of unknown": (
         lambda stage: stage.ledger.freeze(["LHnad"], "hotEngine", stage.tick),
