@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from nao_testbed.models.resources import DeviceKind, ResourceNode
 from nao_testbed.models.values import Name, NotNegative, Positive, Real
 
 Vector3 = tuple[float, float, float]
+Thermal = Literal["published", "identified", "estimate"]
 
 
 class StrictPart:
@@ -377,6 +378,9 @@ class Robot:
     """Resources, leaves or composites, that this body lacks."""
     library: Library = field(default_factory=Library)
     """Stored actions."""
+    thermal: Thermal = "published"
+    """Origin of the motors' torque constants, resistances and heating. With `estimate`
+    only ratios of powers mean anything, and tables show them relative to `fixed`."""
 
     def __repr__(self) -> str:
         """Return one line for tracebacks; the tables would fill a page."""

@@ -228,8 +228,10 @@ def failures(result: HeatResult) -> dict[str, str]:
 
 def settings_of_run(cfg: HeatCfg, trial: TrialCfg) -> dict[str, Any]:
     """Return what `HeatResult.settings` says of a run, from one of its trials."""
+    robot = trial.load_robot()
     return {
-        "robot": trial.load_robot().name,
+        "robot": robot.name,
+        **({"thermal": robot.thermal} if robot.thermal == "estimate" else {}),
         "robot_folder": (
             None if trial.robot_folder == default_robot_folder() else str(cfg.robot)
         ),

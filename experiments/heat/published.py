@@ -170,6 +170,17 @@ class HeatResult:
     was killed. Its run folder holds what was recorded."""
 
     @property
+    def reference(self) -> TrialResult | None:
+        """Trial whose powers are the unit; None: W, for the constants are known.
+
+        The torque constants and resistances of a robot with `thermal: estimate` are
+        guesses: they cancel in a ratio of powers.
+        """
+        if self.settings.get("thermal") != "estimate":
+            return None
+        return self.trials.get("fixed") or next(iter(self.trials.values()), None)
+
+    @property
     def not_comparable(self) -> str | None:
         """Reason against a comparison with the published numbers; None: comparable."""
         found = [

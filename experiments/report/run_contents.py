@@ -409,6 +409,7 @@ def heat_from_rows(
             "robot": first.run.meta.robot,
             "preset": config.get("preset"),
             "effort_limits_nm": first.run.meta.robot_data.get("effort_limits_nm") or {},
+            **{k: v for k, v in first.run.meta.robot_data.items() if k == "thermal"},
             **_settings(config),
         },
     )

@@ -123,6 +123,7 @@ def _read_robot(folder: Path) -> Robot:
         cameras=settings.cameras,
         battery=settings.battery,
         bodies=settings.bodies,
+        thermal=settings.thermal,
     )
     robot = replace(robot, resources=load_resources(robot))
     check_resource_names(file, robot)

@@ -22,6 +22,7 @@ from nao_testbed.models.robot import (
     SensorRates,
     Sonar,
     Speaker,
+    Thermal,
     TwoNodeHeating,
     Vector3,
     VideoCamera,
@@ -282,6 +283,7 @@ class RobotFile(_Part):
     typical_postures: dict[Name, TypicalPosturePart]
     bodies: dict[Name, tuple[ResourceName, ...]] = {}
     """Bodies of the robot, with the resources that each lacks."""
+    thermal: Thermal = "published"
 
 
 PartT = TypeVar("PartT")

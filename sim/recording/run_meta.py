@@ -226,6 +226,7 @@ def robot_data(robot: Robot) -> Mapping[str, object]:
         "folder": str(robot.folder),
         "absent": list(robot.absent),
         "effort_limits_nm": {j.name: j.effort_limit for j in robot.joints},
+        **({"thermal": robot.thermal} if robot.thermal == "estimate" else {}),
     }
 
 

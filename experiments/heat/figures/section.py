@@ -30,6 +30,7 @@ from nao_testbed.experiments.heat.figures.tables import (
     ENDED_EARLY,
     LEFT_RISE,
     POWER,
+    POWER_UNITS,
     RATIO_TO_MINIMUM,
     RIGHT_RISE,
     hottest,
@@ -256,10 +257,19 @@ def outcome_rows(run: str, result: HeatResult) -> tuple[Row, ...]:
         result: result of its experiment.
     """
     quantities = _overview(shown_joints(result))
+    if result.reference is not None:
+        quantities = tuple(
+            replace(quantity, of=_unknown) if quantity.unit in POWER_UNITS else quantity
+            for quantity in quantities
+        )
     return tuple(
         Row(cells=(run, name, *(quantity.bare(trial) for quantity in quantities)))
         for name, trial in result.trials.items()
     )
+
+
+def _unknown(_: TrialResult) -> None:
+    """Return the power of a robot whose motor constants are guesses."""
 
 
 def overview_table(sections: Sequence[Section]) -> DataTable | None:

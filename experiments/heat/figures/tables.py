@@ -290,6 +290,48 @@ def outcome_quantities(result: HeatResult) -> tuple[Quantity[TrialResult], ...]:
     )
 
 
+def relative_quantities(result: HeatResult) -> tuple[Quantity[TrialResult], ...]:
+    """Return `outcome_quantities`, W and J as multiples where those are guesses.
+
+    Powers become multiples of the final power of `HeatResult.reference`, losses of its
+    loss.
+    """
+    quantities, reference = outcome_quantities(result), result.reference
+    if reference is None:
+        return quantities
+    return tuple(
+        replace(
+            quantity,
+            label=f"{quantity.label} / {POWER_UNITS[quantity.unit]} of "
+            f"{reference.controller}",
+            of=partial(
+                _share, quantity, POWER if quantity.unit == "W" else quantity, reference
+            ),
+            unit="×",
+            digits=2,
+        )
+        if quantity.unit in POWER_UNITS
+        else quantity
+        for quantity in quantities
+    )
+
+
+POWER_UNITS = {"W": "power", "J": "that"}
+"""Unit to the name of what a relative value is divided by."""
+
+
+def _share(
+    quantity: Quantity[TrialResult],
+    of: Quantity[TrialResult],
+    reference: TrialResult,
+    trial: TrialResult,
+) -> float | None:
+    value, whole = quantity.of(trial), of.of(reference)
+    if isinstance(value, str) or isinstance(whole, str) or value is None or not whole:
+        return None
+    return value / whole
+
+
 def heat_tables(result: HeatResult) -> tuple[DataTable, ...]:
     """Return the tables of a result, those without rows left out."""
     tables = (outcome_table(result), joint_table(result), published_table(result))
@@ -325,8 +367,8 @@ def outcome_table(result: HeatResult) -> DataTable:
     return DataTable(
         caption="Results",
         columns=(*text_columns(""), *(Column(label=name) for name in result.trials)),
-        rows=rows_across(outcome_quantities(result), trials),
-        note=_outcome_note(trials),
+        rows=rows_across(relative_quantities(result), trials),
+        note=_outcome_note(result),
     )
 
 
@@ -414,8 +456,13 @@ def _worth(known: Sequence[str]) -> str:
     return " ".join(words)
 
 
-def _outcome_note(trials: Sequence[TrialResult]) -> str:
-    words = []
+def _outcome_note(result: HeatResult) -> str:
+    words, trials = [], list(result.trials.values())
+    if result.reference is not None:
+        words.append(
+            "Motor constants of this robot are guesses: powers are relative, and "
+            "temperatures and times are guesses too."
+        )
     if any(trial.least_power_w is not None for trial in trials):
         words.append(
             "Minimum power: Joule loss of the optimal contact forces in the final "

@@ -10,6 +10,7 @@ from rich.console import Console
 from nao_testbed.experiments.closed_loop.trial_result import JointResult
 from nao_testbed.experiments.common.drawing.page import Quantity
 from nao_testbed.experiments.heat.figures import tables
+from nao_testbed.experiments.heat.figures.section import outcome_rows
 from nao_testbed.experiments.heat.figures.tables import joint_table, terminal_tables
 from nao_testbed.experiments.heat.published import PUBLISHED, HeatResult
 
@@ -185,3 +186,34 @@ def test_all_rows_are_printed_on_request(make_heat_result: Make) -> None:
 
 def test_a_robot_that_fell_is_not_passed_over(two_leg_result: HeatResult) -> None:
     assert "fell at 3.20 s" in printed(two_leg_result, width=100)
+
+
+def test_powers_of_guessed_motor_constants_are_relative_to_fixed(
+    make_heat_result: Make,
+) -> None:
+    """Kt and R are unknown, so W and J of the robot are unknown; ratios are not."""
+    known = make_heat_result("smart", "fixed")
+    watts = {"smart": 3.0, "fixed": 12.0}
+    trials = {
+        name: dataclasses.replace(trial, legs_power_w=watts[name])
+        for name, trial in known.trials.items()
+    }
+    known = dataclasses.replace(known, trials=trials)
+    guessed = dataclasses.replace(known, settings={"thermal": "estimate"})
+    assert " W" in printed(known)
+    for text in (printed(guessed), terminal_tables_all(guessed)):
+        assert not re.search(r"\d [WJ]\b", text)
+        assert "relative" in " ".join(text.split())
+    (row,) = (x for x in terminal_rows(guessed) if x.startswith("final power"))
+    assert row.split()[-4:] == ["0.25", "×", "1.00", "×"]
+    cells = [cell for row in outcome_rows("run", guessed) for cell in row.cells]
+    assert "12.00" not in cells
+    assert "12.00" in [c for row in outcome_rows("run", known) for c in row.cells]
+
+
+def terminal_tables_all(result: HeatResult) -> str:
+    return "\n".join(terminal_rows(result))
+
+
+def terminal_rows(result: HeatResult) -> list[str]:
+    return printed_lines(terminal_tables(result, shows_all=True), 160)
