@@ -214,6 +214,14 @@ def robot_command(
             help="First regenerate the URDF from the tables of the folder.",
         ),
     ] = False,
+    from_urdf: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(
+            "--from-urdf",
+            metavar="FILE DIR",
+            help="Write a robot folder to fill in from a URDF; print what it lacks.",
+        ),
+    ] = None,
     json_file: JsonOption = None,
 ) -> None:
     """Describe a robot: joints, limits, masses, motors, postures, sensors."""
@@ -222,9 +230,16 @@ def robot_command(
     from nao_testbed.experiments.common.drawing.robot_tables import describe  # noqa: PLC0415  # heavy
     from nao_testbed.models import default_robot_folder, load_robot  # noqa: PLC0415  # heavy
     from nao_testbed.models.load import copy_robot  # noqa: PLC0415  # beside it
+    from nao_testbed.models.load.from_urdf import convert_urdf  # noqa: PLC0415
     from nao_testbed.models.load.write_urdf import rewrite_urdf  # noqa: PLC0415  # beside it
     from nao_testbed.sim.recording.run_meta import robot_as_json  # noqa: PLC0415  # heavy
 
+    if from_urdf is not None:
+        for note in convert_urdf(*from_urdf):
+            print(note, file=sys.stderr)
+        name = load_robot(from_urdf[1]).name
+        print(f"robot {name} written; use it with --robot {from_urdf[1]}")
+        return
     folder = robot or default_robot_folder()
     if write_urdf:
         if robot is None:

@@ -27,6 +27,18 @@ def check_shapes(link: Element) -> None:
         _check_shape(geometry.children[0], f"{body.tag} of {link.title}")
 
 
+def check_primitives(link: Element) -> None:
+    """Reject boxes, spheres and cylinders of a link without extent; not meshes.
+
+    Raises:
+        RobotDataError: a shape cannot be used; the message begins with its line.
+    """
+    for body in link.all("collision"):
+        for shape in body.need("geometry").children:
+            if shape.tag != "mesh":
+                _check_shape(shape, f"{body.tag} of {link.title}")
+
+
 def _check_shape(shape: Element, place: str) -> None:
     if shape.tag not in ACCEPTED:
         shape.fail(f"{place} is {shape.tag!r}; accepted are {', '.join(ACCEPTED)}.")

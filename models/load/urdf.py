@@ -64,7 +64,7 @@ def read_urdf(path: Path) -> UrdfTree:
         robot.fail(f"root element is <{robot.tag}>; a URDF begins with <robot>.")
     links: dict[str, Link] = {}
     for element in robot.all("link"):
-        link = _read_link(element)
+        link = read_link(element)
         check_shapes(element)
         check_numbers(element)
         if link.name in links:
@@ -72,7 +72,7 @@ def read_urdf(path: Path) -> UrdfTree:
         links[link.name] = link
     joints: dict[str, UrdfJoint] = {}
     for element in robot.all("joint"):
-        joint = _read_joint(element)
+        joint = read_joint(element)
         check_numbers(element)
         if joint.name in joints:
             element.fail(f"joint {joint.name!r} appears twice.")
@@ -84,7 +84,7 @@ def read_urdf(path: Path) -> UrdfTree:
         if name in materials:
             element.fail(f"material {name!r} appears twice.")
         materials.add(name)
-    root = _check_tree(robot, links, joints)
+    root = check_tree(robot, links, joints)
     _check_mimics(joints)
     _check_masses(links, root, joints)
     return UrdfTree(path=path, root=root, links=tuple(links.values()), joints=joints)
@@ -110,7 +110,8 @@ def check_inertia(inertia: NDArray[np.float64]) -> str | None:
     return None
 
 
-def _read_link(element: Element) -> Link:
+def read_link(element: Element) -> Link:
+    """Return a link; raise `RobotDataError` at its line if its inertia is wrong."""
     name = element.text("name")
     inertial = element.find("inertial")
     if inertial is None:
@@ -131,7 +132,8 @@ def _read_link(element: Element) -> Link:
     return Link(name=name, mass=mass, com=com)
 
 
-def _read_joint(element: Element) -> UrdfJoint:
+def read_joint(element: Element) -> UrdfJoint:
+    """Return a joint; raise `RobotDataError` at its line if it is not supported."""
     name, kind = element.text("name"), element.text("type")
     if kind not in ("revolute", "fixed"):
         element.fail(
@@ -171,9 +173,10 @@ def _read_joint(element: Element) -> UrdfJoint:
     )
 
 
-def _check_tree(
+def check_tree(
     robot: Element, links: dict[str, Link], joints: dict[str, UrdfJoint]
 ) -> str:
+    """Return the root link; raise `RobotDataError` if the joints form no tree."""
     joint_to: dict[str, UrdfJoint] = {}
     for joint in joints.values():
         for role, link in (("parent", joint.parent), ("child", joint.child)):

@@ -39,7 +39,10 @@ def resting_faces(robot: Robot, points: FloatArray, com: FloatArray) -> list[Res
         points: (n_contact_points, 3) in the base frame, in m.
         com: (3,) centre of mass in the base frame, in m.
     """
-    hull = ConvexHull(points)
+    try:
+        hull = ConvexHull(points)
+    except QhullError:  # all points in one plane, as those of two soles
+        hull = ConvexHull([*points, com])
     rests = []
     for equation in np.unique(hull.equations.round(9), axis=0):
         outward, offset = equation[:3], equation[3]

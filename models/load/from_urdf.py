@@ -1,0 +1,446 @@
+"""Conversion of a URDF to a robot folder to fill in.
+
+    nao-testbed robot --from-urdf FILE DIR
+
+The URDF is copied in a plain form: massless links on fixed joints (`base_footprint`,
+`imu_link`, optical frames) are merged into their parents, and a collision mesh becomes
+its bounding box; without a readable file it becomes the box of the link's inertia. What
+a URDF does not hold (motors, gains, heating, soles, postures) is guessed and marked
+`estimate`; `convert_urdf` returns what to replace, and for which experiments.
+"""
+
+import copy
+import csv
+import shutil
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping, Sequence
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nao_testbed.models.errors import BadInput
+from nao_testbed.models.load.shapes import check_primitives, mesh_path
+from nao_testbed.models.load.urdf import (
+    UrdfTree,
+    check_tree,
+    read_joint,
+    read_link,
+    read_urdf,
+)
+from nao_testbed.models.load.xml_tree import parse_xml
+
+FloatArray = NDArray[np.float64]
+GEAR_RATIO, VOLT = 100.0, 48.0
+FULL_TORQUE_RAD = 0.02
+"""Error at which a guessed servo gives its full torque, in rad."""
+SAME_HEIGHT = 0.02
+"""Height in m above the lowest point within which links are soles."""
+
+
+def convert_urdf(urdf: Path, folder: Path) -> list[str]:
+    """Write a robot folder from a URDF, and return sentences on what it lacks.
+
+    Raises:
+        BadInput: the folder exists.
+        RobotDataError: the URDF has a joint, link or shape that is not supported.
+    """
+    if folder.exists():
+        raise BadInput(f"{folder} exists; give a folder that does not.")
+    source = parse_xml(urdf)
+    for link in source.all("link"):
+        check_primitives(link)
+    links = {element.text("name"): read_link(element) for element in source.all("link")}
+    joints = [read_joint(element) for element in source.all("joint")]
+    check_tree(source, links, {joint.name: joint for joint in joints})
+    root = ET.parse(urdf).getroot()
+    name = "_".join(root.get("name", urdf.stem).split())
+    notes = _replace_meshes(root, urdf)
+    merged = _merge_frames(root)
+    if merged:
+        notes.append(f"{len(merged)} massless frames were merged into their parents.")
+    for element in list(root):
+        if element.tag not in {"link", "joint"}:
+            root.remove(element)
+    folder.mkdir(parents=True)
+    try:
+        path = folder / f"{name}.urdf"
+        ET.indent(root)
+        ET.ElementTree(root).write(path, encoding="utf-8")
+        tree = read_urdf(path)
+        soles = _soles(root, tree)
+        _write_tables(folder, root, tree, soles)
+        _write_yaml(folder, name, tree, soles, merged)
+    except BaseException:
+        shutil.rmtree(folder)
+        raise
+    return [*notes, *_missing(soles)]
+
+
+def _missing(soles: dict[str, FloatArray]) -> list[str]:
+    return [
+        f"contacts.csv: soles guessed as {', '.join(soles)}; check them for every "
+        "experiment.",
+        "joints.csv: kp, kd, friction and encoder steps are guesses; needed for heat, "
+        "sweep, live and scenarios (a robot with too small gains falls).",
+        "motor_types.csv, motors.csv: motors, gears and rotors are guesses; needed for "
+        "heat, sweep and xray.",
+        "heating_*.csv: guesses; needed for temperatures, times and W of heat and "
+        "sweep. Until then `thermal: estimate` makes powers relative; identify finds "
+        "the constants from a log.",
+        "postures.csv: only `zero`; needed for heat in a posture of the robot, live "
+        "and scenarios.",
+        "force_sensors.csv: empty; needed for controllers that read force sensors.",
+        "robot.yaml: groups, imu, sensor_rates and battery are guesses; needed for "
+        "live (groups), noise (sensors) and battery life.",
+    ]
+
+
+def _transform(element: ET.Element) -> FloatArray:
+    """Return the (4, 4) transform of an element's <origin>."""
+    origin = element.find("origin")
+    a = {} if origin is None else origin.attrib
+    T = np.eye(4)
+    T[:3, 3] = [float(x) for x in a.get("xyz", "0 0 0").split()]
+    (cr, cp, cy), (sr, sp, sy) = (
+        f([float(x) for x in a.get("rpy", "0 0 0").split()]) for f in (np.cos, np.sin)
+    )
+    T[:3, :3] = [
+        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+        [-sp, cp * sr, cp * cr],
+    ]
+    return T
+
+
+def _set_transform(element: ET.Element, T: FloatArray) -> None:
+    R = T[:3, :3]
+    pitch = np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
+    if abs(np.cos(pitch)) < 1e-9:
+        rpy = [np.arctan2(-R[1, 2], R[1, 1]), pitch, 0.0]
+    else:
+        rpy = [np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])]
+    origin = element.find("origin")
+    if origin is None:
+        origin = ET.SubElement(element, "origin")
+    origin.attrib.update(xyz=_text(T[:3, 3]), rpy=_text(rpy))
+
+
+def _text(values: Sequence[float] | FloatArray) -> str:
+    return " ".join(f"{value + 0.0:.12g}" for value in values)
+
+
+def _mass(link: ET.Element) -> float:
+    mass = link.find("inertial/mass")
+    return 0.0 if mass is None else float(mass.get("value", 0.0))
+
+
+def _end(joint: ET.Element, tag: str) -> str:
+    return next(e for e in joint if e.tag == tag).attrib["link"]
+
+
+def _merge_frames(root: ET.Element) -> dict[str, tuple[str, FloatArray]]:
+    """Merge massless links on fixed joints; return their links and (3,) places."""
+    merged: dict[str, tuple[str, FloatArray]] = {}
+    while True:
+        links = {link.attrib["name"]: link for link in root.findall("link")}
+        joints = root.findall("joint")
+        fixed = [j for j in joints if j.get("type") == "fixed"]
+        moved = {_end(joint, "child") for joint in joints}
+        for joint in fixed:
+            parent, child = _end(joint, "parent"), _end(joint, "child")
+            is_only = sum(_end(j, "parent") == parent for j in joints) == 1
+            if _mass(links[child]) == 0.0:
+                break
+            if parent not in moved and _mass(links[parent]) == 0.0 and is_only:
+                root.remove(links[parent])
+                root.remove(joint)
+                return merged | _merge_frames(root)
+        else:
+            return merged
+        T = _transform(joint)
+        merged[child] = (parent, T[:3, 3])
+        for body in links[child]:
+            if body.tag in {"collision", "visual"}:
+                _set_transform(body, T @ _transform(body))
+                links[parent].append(body)
+        for below in joints:
+            if _end(below, "parent") == child:
+                _set_transform(below, T @ _transform(below))
+                next(e for e in below if e.tag == "parent").set("link", parent)
+        root.remove(links[child])
+        root.remove(joint)
+
+
+def _replace_meshes(root: ET.Element, urdf: Path) -> list[str]:
+    """Replace collision meshes by boxes; visuals become copies of the collisions."""
+    boxes, hulls = 0, []
+    for link in root.findall("link"):
+        for visual in link.findall("visual"):
+            link.remove(visual)
+        for body in link.findall("collision"):
+            (mesh,) = (geometry := body.find("geometry")) or [None]
+            if geometry is None or mesh is None or mesh.tag != "mesh":
+                continue
+            path = mesh_path(urdf, mesh.attrib["filename"])
+            points = None if path is None else mesh_points(path)
+            if points is None:
+                hulls.append(mesh.attrib["filename"])
+                T, size = _inertia_box(link)
+            else:
+                scale = [float(x) for x in mesh.get("scale", "1 1 1").split()]
+                low, high = (f(points * scale, axis=0) for f in (np.min, np.max))
+                T, size = np.eye(4), np.maximum(high - low, 1e-3)
+                T[:3, 3] = (low + high) / 2.0
+                T = _transform(body) @ T
+                boxes += 1
+            if size is None:
+                link.remove(body)
+                continue
+            geometry.clear()
+            ET.SubElement(geometry, "box", size=_text(size))
+            _set_transform(body, T)
+        for body in link.findall("collision"):
+            twin = copy.deepcopy(body)
+            twin.tag = "visual"
+            link.append(twin)
+    notes = [f"{boxes} collision meshes became their bounding boxes."] if boxes else []
+    if hulls:
+        notes.append(
+            f"warning: {len(hulls)} collision meshes are missing or not STL or OBJ "
+            f"({hulls[0]}); boxes of the links' inertia replace them."
+        )
+    return notes
+
+
+def mesh_points(path: Path) -> FloatArray | None:
+    """Return the corners (n, 3) of an STL or OBJ mesh; None for other files."""
+    data = path.read_bytes()
+    count = int.from_bytes(data[80:84], "little")
+    if path.suffix.lower() == ".stl" and len(data) == 84 + 50 * count > 84:
+        rows = np.frombuffer(data, np.uint8, offset=84).reshape(count, 50)
+        return rows[:, 12:48].copy().view("<f4").reshape(-1, 3).astype(np.float64)
+    word = {".stl": b"vertex", ".obj": b"v"}.get(path.suffix.lower())
+    lines = [line.split() for line in data.splitlines()]
+    found = [row[1:4] for row in lines if len(row) > 3 and row[0] == word]
+    return np.array(found, dtype=np.float64) if found else None
+
+
+def _inertia_box(link: ET.Element) -> tuple[FloatArray, FloatArray | None]:
+    """Return place and edges of the box with a link's mass and inertia."""
+    inertial, mass = link.find("inertial"), _mass(link)
+    if inertial is None or mass == 0.0 or inertial.find("inertia") is None:
+        return np.eye(4), None
+    a = next(e for e in inertial if e.tag == "inertia").attrib
+    xx, yy, zz = (float(a[key]) for key in ("ixx", "iyy", "izz"))
+    squares = 6.0 / mass * np.array([yy + zz - xx, xx + zz - yy, xx + yy - zz])
+    return _transform(inertial), np.sqrt(np.maximum(squares, 1e-4))
+
+
+def _corners(body: ET.Element) -> FloatArray:
+    """Return the corners (8, 3) of a shape's box in the link frame."""
+    (shape,) = next(e for e in body if e.tag == "geometry")
+    a = shape.attrib
+    if shape.tag == "box":
+        half = np.array([float(x) for x in a["size"].split()]) / 2.0
+    else:
+        r = float(a["radius"])
+        cap = r if shape.tag != "cylinder" else 0.0
+        half = np.array([r, r, cap + float(a.get("length", 0.0)) / 2.0])
+    T = _transform(body)
+    signs = np.array(list(product((-1.0, 1.0), repeat=3)))
+    corners: FloatArray = (signs * half) @ T[:3, :3].T + T[:3, 3]
+    return corners
+
+
+def _soles(root: ET.Element, tree: UrdfTree) -> dict[str, FloatArray]:
+    """Return the lowest links and the corners (4, 3) of their lowest shapes."""
+    world = {tree.root: np.eye(4)}
+    todo = root.findall("joint")
+    while todo:
+        joint = next(j for j in todo if _end(j, "parent") in world)
+        world[_end(joint, "child")] = world[_end(joint, "parent")] @ _transform(joint)
+        todo.remove(joint)
+    bottoms: dict[str, tuple[float, FloatArray]] = {}
+    for link in root.findall("link"):
+        name = link.attrib["name"]
+        T = world[name]
+        bodies = [_corners(body) for body in link.findall("collision")]
+        if not bodies:
+            continue
+        points = np.vstack(bodies) @ T[:3, :3].T + T[:3, 3]
+        low = points[:, 2].min()
+        points = points[points[:, 2] < low + SAME_HEIGHT]
+        (x, y, _), (x2, y2, _) = points.min(axis=0), points.max(axis=0)
+        ground = np.array([[x2, y2, low], [x2, y, low], [x, y2, low], [x, y, low]])
+        bottoms[name] = (low, (ground - T[:3, 3]) @ T[:3, :3])
+    if not bottoms:
+        raise BadInput(
+            f"{tree.path.name} has no collision shapes, so its soles are unknown; give "
+            "the feet a <collision>."
+        )
+    lowest = min(low for low, _ in bottoms.values())
+    soles = {n: p for n, (low, p) in bottoms.items() if low < lowest + SAME_HEIGHT}
+    above = {_end(j, "child"): _end(j, "parent") for j in root.findall("joint")}
+    for name in list(soles):  # the ankle of a foot is no sole
+        inner = above.get(name)
+        while inner is not None:
+            soles.pop(inner, None)
+            inner = above.get(inner)
+    return soles
+
+
+def _write(path: Path, rows: Sequence[Mapping[str, object]], columns: str = "") -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        names = columns.split(",") if columns else list(rows[0])
+        table = csv.DictWriter(file, names, lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
+
+
+def _write_tables(
+    folder: Path, root: ET.Element, tree: UrdfTree, soles: dict[str, FloatArray]
+) -> None:
+    guess = {"source": "guess", "status": "estimate"}
+    limits = {j.attrib["name"]: j.find("limit") for j in root.findall("joint")}
+    joints, motors, types, one_node, two_node = [], [], [], [], []
+    for name, joint in tree.moving.items():
+        limit = limits[name]
+        effort, speed = (
+            float("nan" if limit is None else limit.get(key, "nan"))
+            for key in ("effort", "velocity")
+        )
+        effort = effort if 0.0 < effort < 1e4 else 50.0
+        speed = speed if 0.0 < speed < 1e3 else 10.0
+        kp, Kt = effort / FULL_TORQUE_RAD, VOLT / (1.5 * speed * GEAR_RATIO)
+        R = VOLT * Kt * GEAR_RATIO / (1.5 * effort)
+        joints.append(
+            {
+                "name": name,
+                "motor": joint.mimics or name,
+                "lower": joint.lower,
+                "upper": joint.upper,
+                "max_velocity": speed,
+                "effort_limit": effort,
+                "kp": kp,
+                "kd": 0.01 * kp,
+                "friction": 0.01 * effort,
+                "presliding_stiffness": kp / 2.0,
+                "servo_step": 0,
+                "encoder_step": 0,
+                "source": "urdf",
+                "status": "published",
+                "servo_status": "estimate",
+            }
+        )
+        if joint.mimics:
+            continue
+        motors.append(
+            {"name": name, "type": name, "gear_ratio": GEAR_RATIO, "one_node": name}
+            | guess
+        )
+        types.append(
+            {
+                "type": name,
+                "stall_torque": 1.5 * effort / GEAR_RATIO,
+                "no_load_speed": 1.5 * speed * GEAR_RATIO,
+                "torque_constant": Kt,
+                "terminal_resistance": R,
+                "rotor_inertia": 4e-5 * kp / GEAR_RATIO**2,
+            }
+            | guess
+        )
+        one_node.append(
+            {
+                "group": name,
+                "torque_constant": Kt * GEAR_RATIO,
+                "resistance": R,
+                "conductance": 0.4,
+                "heat_capacity": 200,
+                "ambient_degc": 30,
+            }
+            | guess
+        )
+        two_node.append(
+            {
+                "type": name,
+                "joule_constant": R / Kt**2,
+                "resistance_winding_housing": 0.5,
+                "resistance_housing_ambient": 1.5,
+                "time_constant_winding": 30,
+                "time_constant_housing": 600,
+                "max_winding_degc": 120,
+            }
+            | guess
+        )
+    contacts = [
+        {"name": f"{link}_{k}", "link": link, "x": x, "y": y, "z": z}
+        | {"effector": link, "fsr": ""}
+        | guess
+        for link, points in soles.items()
+        for k, (x, y, z) in enumerate(points.round(6).tolist())
+    ]
+    zero = {n: min(max(0.0, j.lower), j.upper) for n, j in tree.moving.items()}
+    for file, rows in (
+        ("joints", joints),
+        ("motors", motors),
+        ("motor_types", types),
+        ("heating_one_node", one_node),
+        ("heating_two_node", two_node),
+        ("contacts", contacts),
+        ("postures", [{"name": "zero"} | zero | guess]),
+    ):
+        _write(folder / f"{file}.csv", rows)
+    columns = "name,link,x,y,z,range_newton,step_newton,noise_newton,source,status"
+    _write(folder / "force_sensors.csv", [], columns)
+
+
+def _write_yaml(
+    folder: Path,
+    name: str,
+    tree: UrdfTree,
+    soles: dict[str, FloatArray],
+    merged: dict[str, tuple[str, FloatArray]],
+) -> None:
+    feet = ", ".join(soles)
+    at: tuple[str, FloatArray] = (tree.root, np.zeros(3))
+    known = {link.name for link in tree.links}
+    frames = [merged[n] for n in merged if "imu" in n.lower() and merged[n][0] in known]
+    link, place = (frames or [at])[0]
+    text = f"""# From {tree.path.name}. Numbers without comment are guesses.
+name: {name}
+urdf: {tree.path.name}
+base_link: {tree.root}
+total_mass: {sum(link.mass for link in tree.links):.6f} # of the URDF
+thermal: estimate # Kt, R and heating of the motors are not known
+contact_threshold: 0.010
+feet: [{feet}]
+groups:
+  body: [{", ".join(tree.moving)}]
+imu:
+  link: {link}
+  position: [{", ".join(f"{x:.6g}" for x in place)}]
+  accelerometer_range: 156.9
+  accelerometer_noise: 0.05
+  accelerometer_gain_error: 0.01
+  gyro_range: 34.9
+  gyro_noise: 0.005
+  gyro_gain_error: 0.01
+sensor_rates:
+  encoder_period: 0.002
+  current_period: 0.002
+  imu_period: 0.002
+  fsr_period: 0.002
+  temperature_period: 1.0
+  current_noise: 0.05
+  temperature_step: 1.0
+battery:
+  nominal_volt: {VOLT}
+  max_volt: 54.6
+  max_discharge_ampere: 20.0
+  capacity_watt_hour: 400.0
+typical_postures:
+  zero: {{effectors: [{feet}], offset: 0.25}}
+"""
+    (folder / "robot.yaml").write_text(text, encoding="utf-8")

@@ -1,0 +1,153 @@
+"""`robot --from-urdf`: a URDF as ROS users have it becomes a robot folder."""
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nao_testbed.models import BadInput, RobotDataError, load_robot
+from nao_testbed.models.load.from_urdf import convert_urdf
+from nao_testbed.sim.robot import SimulatedRobot
+
+INERTIAL = """<inertial><origin xyz="0 0 -0.1"/><mass value="{mass}"/>
+  <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>"""
+JOINT = """<joint name="{name}" type="{kind}"><parent link="{parent}"/>
+  <child link="{child}"/><origin xyz="{xyz}" rpy="{rpy}"/><axis xyz="0 1 0"/>
+  {more}</joint>"""
+LIMIT = '<limit lower="-1" upper="1" effort="20" velocity="5"/>'
+
+
+def joint(name: str, kind: str, parent: str, child: str, **given: str) -> str:
+    more = {"xyz": "0 0 0", "rpy": "0 0 0", "more": "", **given}
+    return JOINT.format(name=name, kind=kind, parent=parent, child=child, **more)
+
+
+def shape(text: str) -> str:
+    return f"<collision><geometry>{text}</geometry></collision>"
+
+
+def biped(sole: str, extra: str = "") -> str:
+    """Return a biped with a massless root, frames, and feet of one shape."""
+    parts = ['<robot name="my bot"><gazebo/><link name="base_footprint"/>']
+    parts.append(f'<link name="hips">{INERTIAL.format(mass=4)}</link>')
+    parts.append(joint("root", "fixed", "base_footprint", "hips", xyz="0 0 0.4"))
+    parts.append('<link name="imu_link"/><link name="camera_optical"/>')
+    parts.append(joint("imu", "fixed", "hips", "imu_link", xyz="0 0 0.1"))
+    quarter = "0 0 1.5707963267948966"
+    at = {"xyz": "0.1 0 0", "rpy": quarter}
+    parts.append(joint("camera", "fixed", "imu_link", "camera_optical", **at))
+    for side, y in (("l", 0.1), ("r", -0.1)):
+        parts.append(f'<link name="{side}_foot">{INERTIAL.format(mass=1)}{sole}</link>')
+        xyz = f"0 {y} -0.3"
+        parts.append(
+            joint(
+                f"{side}_leg", "revolute", "hips", f"{side}_foot", xyz=xyz, more=LIMIT
+            )
+        )
+    return "\n".join([*parts, extra, "</robot>"])
+
+
+def converted(tmp_path: Path, text: str) -> list[str]:
+    (tmp_path / "in").mkdir(exist_ok=True)
+    (tmp_path / "in" / "bot.urdf").write_text(text, "utf-8")
+    return convert_urdf(tmp_path / "in" / "bot.urdf", tmp_path / "bot")
+
+
+BOX = shape('<box size="0.2 0.1 0.04"/>')
+
+
+@pytest.mark.parametrize("engine", ["pybullet", "mujoco"])
+def test_frames_are_merged_and_the_folder_is_a_robot(
+    tmp_path: Path, engine: str
+) -> None:
+    pytest.importorskip(engine)
+    notes = converted(tmp_path, biped(BOX))
+    robot = load_robot(tmp_path / "bot")
+    assert robot.name == "my_bot"
+    assert robot.base_link == "hips"
+    assert [link.name for link in robot.links] == ["hips", "l_foot", "r_foot"]
+    assert (robot.imu.link, robot.imu.position) == ("hips", (0.0, 0.0, 0.1))
+    assert robot.feet == ("l_foot", "r_foot")
+    lows = {point.position[2] for point in robot.contact_points}
+    assert lows == {-0.02}
+    assert robot.thermal == "estimate"
+    assert any("heating_*.csv" in note and "sweep" in note for note in notes)
+    from nao_testbed.sim.engine.world import WorldCfg
+    from nao_testbed.sim.robot import SimulationCfg
+
+    cfg = SimulationCfg(world=WorldCfg(engine=engine))  # type: ignore[arg-type]
+    sim = SimulatedRobot(robot, cfg, "zero")
+    sim.close()
+
+
+def stl(corners: np.ndarray) -> bytes:
+    faces = [corners[[0, i, i + 1]] for i in range(1, len(corners) - 1)]
+    body = b"".join(
+        struct.pack("<12fH", 0, 0, 1, *face.ravel().tolist(), 0) for face in faces
+    )
+    return b" " * 80 + struct.pack("<I", len(faces)) + body
+
+
+def test_a_mesh_becomes_its_box_and_a_missing_one_a_box_of_the_inertia(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "in" / "meshes").mkdir(parents=True)
+    corners = np.array([[0, 0, 0], [200, 0, 0], [200, 100, 0], [0, 100, 40.0]])
+    (tmp_path / "in" / "meshes" / "sole.stl").write_bytes(stl(corners))
+    scale = 'scale="0.001 0.001 0.001"'
+    mesh = f'<mesh filename="package://bot/meshes/{{}}.stl" {scale}/>'
+    (tmp_path / "in").rename(tmp_path / "x")
+    (tmp_path / "bots" / "bot").parent.mkdir()
+    source = (tmp_path / "x").rename(tmp_path / "bots" / "bot")
+    (source / "a.urdf").write_text(biped(shape(mesh.format("sole"))), "utf-8")
+    convert_urdf(source / "a.urdf", tmp_path / "a")
+    points = [p.position for p in load_robot(tmp_path / "a").contact_points]
+    assert np.ptp(points, axis=0) == pytest.approx([0.2, 0.1, 0.0])
+    (source / "b.urdf").write_text(biped(shape(mesh.format("none"))), "utf-8")
+    notes = convert_urdf(source / "b.urdf", tmp_path / "b")
+    warnings = [note for note in notes if note.startswith("warning")]
+    assert len(warnings) == 1
+    assert "2 collision meshes" in warnings[0]
+    edge = np.sqrt(6.0 * 0.01)  # of a cube of 1 kg with 0.01 kg·m²
+    points = [p.position for p in load_robot(tmp_path / "b").contact_points]
+    assert points[0][2] == pytest.approx(-0.1 - edge / 2.0, abs=1e-6)  # written in µm
+
+
+@pytest.mark.parametrize(
+    ("sole", "extra", "says"),
+    [
+        (shape('<box size="0.2 0 0.04"/>'), "", "size of the box is"),
+        (BOX, '<link name="w"/>' + joint("w", "continuous", "hips", "w"), "continuous"),
+        (BOX, '<link name="w"/>' + joint("w", "prismatic", "hips", "w"), "prismatic"),
+        (BOX, joint("loop", "fixed", "l_foot", "r_foot"), "two parent joints"),
+        (
+            BOX,
+            f'<link name="w">{INERTIAL.format(mass=1)}</link>'
+            + joint(
+                "w",
+                "revolute",
+                "hips",
+                "w",
+                more=LIMIT + '<mimic joint="l_leg" multiplier="2"/>',
+            ),
+            "multiplier 2",
+        ),
+        ("", "", "soles are unknown"),
+    ],
+)
+def test_what_is_not_supported_is_refused_and_nothing_is_left(
+    tmp_path: Path, sole: str, extra: str, says: str
+) -> None:
+    with pytest.raises(BadInput, match=says) as caught:
+        converted(tmp_path, biped(sole, extra))
+    assert not (tmp_path / "bot").exists()
+    if says != "soles are unknown":
+        assert isinstance(caught.value, RobotDataError)
+        assert "/in/bot.urdf:" in str(caught.value)
+
+
+def test_an_existing_folder_is_left(tmp_path: Path) -> None:
+    (tmp_path / "bot").mkdir()
+    with pytest.raises(BadInput, match="exists"):
+        converted(tmp_path, biped(BOX))
