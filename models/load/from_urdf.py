@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nao_testbed.models.errors import BadInput
+from nao_testbed.models.files.xml_tree import parse_xml
 from nao_testbed.models.load.shapes import check_primitives, mesh_path
 from nao_testbed.models.load.urdf import (
     UrdfTree,
@@ -29,7 +30,6 @@ from nao_testbed.models.load.urdf import (
     read_link,
     read_urdf,
 )
-from nao_testbed.models.load.xml_tree import parse_xml
 
 FloatArray = NDArray[np.float64]
 GEAR_RATIO, VOLT = 100.0, 48.0

@@ -7,7 +7,7 @@ an error, assume 0, or silently drop a mass or a shape.
 from dataclasses import dataclass
 from math import inf
 
-from nao_testbed.models.load.xml_tree import Element
+from nao_testbed.models.files.xml_tree import Element
 
 
 @dataclass(frozen=True, slots=True)

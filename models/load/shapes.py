@@ -3,7 +3,7 @@
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from nao_testbed.models.load.xml_tree import Element
+from nao_testbed.models.files.xml_tree import Element
 
 _SIZES = {"sphere": ("radius",), "cylinder": ("radius", "length")}
 _SIZES["capsule"] = _SIZES["cylinder"]

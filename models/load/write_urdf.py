@@ -19,6 +19,7 @@ from pathlib import Path
 
 from nao_testbed.models.errors import BadInput, RobotDataError, UnknownName
 from nao_testbed.models.files.csv_tables import Table, read_table, read_text_of
+from nao_testbed.models.files.xml_tree import Element, parse_xml
 from nao_testbed.models.files.yaml_forms import read_yaml
 from nao_testbed.models.load.forms import (
     JointRow,
@@ -27,7 +28,6 @@ from nao_testbed.models.load.forms import (
     RobotFile,
     ShapeRow,
 )
-from nao_testbed.models.load.xml_tree import Element, parse_xml
 
 GENERATED_URDFS = Path(__file__).resolve().parents[1] / "urdf"
 

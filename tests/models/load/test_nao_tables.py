@@ -10,10 +10,10 @@ import pytest
 
 from nao_testbed.models import Robot, load_robot
 from nao_testbed.models.files.csv_tables import read_table
+from nao_testbed.models.files.xml_tree import Element, parse_xml
 from nao_testbed.models.load import find_robot_folder, robot_names
 from nao_testbed.models.load.forms import LedRow, LinkRow
 from nao_testbed.models.load.write_urdf import mirror_name, write_urdf
-from nao_testbed.models.load.xml_tree import Element, parse_xml
 
 SERVO_PERIOD = 1e-3  # s
 ATOL_MASS = 1e-9  # kg, the same printed digits are added
