@@ -254,7 +254,7 @@ def test_run_takes_another_seed(here: Path, nao_testbed: Run) -> None:
     assert result["seed"] == 7
     assert result["folder"] == "runs/short"
     again = nao_testbed("scenario run short.yaml --check-invariants --json -")
-    assert "runs/short is there already; this run goes to runs/short-2." in again.err
+    assert "runs/short exists; this run goes to runs/short-2." in again.err
     assert len(result["verdicts"]) == 2  # those of the file alone
     *_, invariants = json.loads(again.out)["verdicts"]
     assert invariants["expectation"] == "invariants of the trace"
