@@ -73,7 +73,7 @@ FigureView(
         if temperatures.max().max() - temperatures.min().min() > 1.0
         else None,
         end_s=run.result.sim_s,
-        said=run.result.verdicts_in_words,
+        said=run.result.verdict_summary,
         all_hold=run.result.all_hold,
     )
 )

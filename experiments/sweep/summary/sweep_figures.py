@@ -312,7 +312,7 @@ def _row_figure(sweep: Sweep, falls: "pd.DataFrame", names: Sequence[str]) -> "F
 
 def _row_label(point: str, size_n: float) -> str:
     """Return values of a grid point without their keys, and a size that none names."""
-    words, size = re.sub(r"\b(?:engine|case) ", "", point), f"{size_n:g} N"
+    words, size = re.sub(r"(^|, )(?:engine|case) ", r"\1", point), f"{size_n:g} N"
     return words if size in words else f"{words}, {size}".removeprefix(", ")
 
 

@@ -113,7 +113,7 @@ def test_who_gave_way_is_told_at_once_and_its_program_reads_by_whom(
     holders = {one.name: one.holders for one in world.moment().groups}["Head"]
     assert len(holders) == 1
     assert holders[0].startswith("naoqi client 1/angleInterpolation")
-    assert "it is of naoqi client 1/" in world.do(
+    assert "held by naoqi client 1/" in world.do(
         MoveJoint(joint="HeadYaw", angle_deg=20)
     )
     assert not moving.done()
@@ -201,7 +201,7 @@ def test_no_forecast_while_a_program_moves(world: World) -> None:
     moving = world.ask("ALMotion")("angleInterpolation", "HeadYaw", 0.5, 9.0, True)
     world.run(0.1)
     said = world.do(Foresee())
-    assert "no forecast while naoqi client 1 has the motion angleInterp" in said
+    assert "no forecast while naoqi client 1 runs the motion angleInterp" in said
     world.parts.motion.kill(world.parts.motion.tasks())
     assert moving.done()
     world.run(0.3)

@@ -122,7 +122,7 @@ def test_a_controller_runs_on_a_recording_until_its_end(
     assert len(run.frame) > 10
     status, said = command(*words, "--dry-run")
     assert status == 2
-    assert "start `naoqi serve --log` again" in said
+    assert "restart `naoqi serve --log`" in said
     served.process.send_signal(signal.SIGTERM)
     served.process.communicate(timeout=TIMEOUT_S)
 
