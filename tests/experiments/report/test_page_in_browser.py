@@ -87,7 +87,7 @@ def test_the_replay_shows_robots_in_colours(page: "Page", replay: "Frame") -> No
     else:
         pytest.fail("no coloured joint is to be seen")
     assert image.std() > 10.0, "the canvas is blank"
-    assert image[-5, 5].mean() < 60, "the scene is as dark as the page"
+    assert image[5, -5].mean() < 60, "the background is as dark as the page"
 
 
 def test_the_page_fits_a_phone_and_paper(page: "Page") -> None:
