@@ -59,7 +59,7 @@ def measure_request_costs(cfg: RequestCostCfg) -> list[Figure]:
             "join + leave a queue, {n} waiters",
             {n: _behind_waiters(n) for n in cfg.waiters},
         ),
-        "hand_over": (
+        "set_executor": (
             "release to the next, {n} waiters",
             {n: _release_to_next(n) for n in cfg.waiters},
         ),

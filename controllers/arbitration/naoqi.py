@@ -338,11 +338,11 @@ class ES2535273Calls:
             outcome = self._front.wait(ticket)
             if outcome.is_granted:
                 return outcome
-            if look + 1 == MOST_LOOKS or not self._is_in_its_own_way(name, outcome):
+            if look + 1 == MOST_LOOKS or not self._blocks_itself(name, outcome):
                 raise NotGranted(request, outcome)
         raise AssertionError("the last look ends it")
 
-    def _is_in_its_own_way(self, owner: str, outcome: Outcome) -> bool:
+    def _blocks_itself(self, owner: str, outcome: Outcome) -> bool:
         """Return True if the owner blocked itself by a call in another thread.
 
         It holds the resource now, or has released it: in both cases retry.

@@ -26,10 +26,10 @@ from nao_testbed.controllers.transmitter.buses.group import (
     Group,
     OnSignal,
     ReceivedStream,
-    WhyNot,
+    StartCheck,
 )
 from nao_testbed.controllers.transmitter.buses.groups import Groups
-from nao_testbed.controllers.transmitter.buses.slots import Slots, why_no_right
+from nao_testbed.controllers.transmitter.buses.slots import Slots, missing_right
 from nao_testbed.controllers.transmitter.events import StreamReceived
 from nao_testbed.controllers.transmitter.receipt import (
     EndReason,
@@ -90,7 +90,7 @@ class Transmitter:
         after: Receipt | None = None,
         signal_at: int | None = None,
         on_signal: OnSignal | None = None,
-        why_not: WhyNot | None = None,
+        start_check: StartCheck | None = None,
     ) -> Receipt:
         """Receive a stream: an independent one starts at once, a tagged one waits.
 
@@ -103,8 +103,8 @@ class Transmitter:
             signal_at: number of remaining items at which `on_signal` is called with the
                 slot: the transmit-enable signal. 0 is the end.
             on_signal: called at the end of that slot's `settle`.
-            why_not: called in the slot of its start; returns why it cannot begin, empty
-                if it can.
+            start_check: called in the slot of its start; returns why it cannot begin,
+                empty if it can.
 
         Returns:
             Its receipt, with the reason of a refusal. A surplus stream ends its group.
@@ -115,7 +115,7 @@ class Transmitter:
                 follows its own group, or time goes back.
         """
         bus = self.cfg.bus_of(stream.unit)
-        one = ReceivedStream(stream, bus, tag, after, signal_at, on_signal, why_not)
+        one = ReceivedStream(stream, bus, tag, after, signal_at, on_signal, start_check)
         return self._take(one, tick)
 
     def interrupt(
@@ -124,7 +124,7 @@ class Transmitter:
         tick: int,
         *,
         delete: Iterable[GroupKey] = (),
-        why_not: WhyNot | None = None,
+        start_check: StartCheck | None = None,
     ) -> Receipt:
         """Join an action on to what runs: it starts at the next slot.
 
@@ -134,14 +134,14 @@ class Transmitter:
             stream: what to put out.
             tick: now.
             delete: groups that are not to start any more; one that has, is revoked.
-            why_not: asked in the slot of its start why it cannot begin; empty: it can.
+            start_check: as in `receive`.
 
         Raises:
             UnknownName: it has a leaf that the ledger does not know.
             BadInput: one of its leaves is a composite, or time goes back.
         """
         bus = self.cfg.bus_of(stream.unit)
-        one = ReceivedStream(stream, bus, why_not=why_not, is_interrupt=True)
+        one = ReceivedStream(stream, bus, start_check=start_check, is_interrupt=True)
         return self._take(one, tick, delete)
 
     # -- streams go -------------------------------------------------------------------
@@ -211,9 +211,9 @@ class Transmitter:
         self._count += 1
         receipt = one.receipt = Receipt(number=self._count, received_tick=tick)
         _check_leaves(self._ledger, one.stream)
-        refused = self._without_right(one) or self._out_of_place(one, tick)
-        if self.groups.is_heard:
-            self._tell_received(one, tick, refused)
+        refused = self._check_right(one) or self._check_place(one, tick)
+        if self.groups.has_listeners:
+            self._emit_received(one, tick, refused)
         if refused is None:
             for key in delete:
                 self.delete_group(key, tick)
@@ -228,14 +228,14 @@ class Transmitter:
                 self._delete(group, EndReason.REJECTED, tick, why)
         return receipt
 
-    def _without_right(self, one: ReceivedStream) -> NotReceived | None:
+    def _check_right(self, one: ReceivedStream) -> NotReceived | None:
         """Refuse a stream without a right before it can do harm to a group."""
         stream = one.stream
         lent = () if one.tag is None else self._ledger.lent(stream.token)
-        one.receipt.detail = why_no_right(self._ledger, stream, lent)
+        one.receipt.detail = missing_right(self._ledger, stream, lent)
         return NotReceived.NO_TOKEN if one.receipt.detail else None
 
-    def _out_of_place(self, one: ReceivedStream, tick: int) -> NotReceived | None:
+    def _check_place(self, one: ReceivedStream, tick: int) -> NotReceived | None:
         """Return what keeps a stream from waiting or starting, None if nothing does."""
         after, tag = one.after, one.tag
         if after is not None and after.is_over and not after.is_done:
@@ -251,18 +251,18 @@ class Transmitter:
                     f"group, {tag.key}; a group starts in one slot. Give them two "
                     "groups."
                 )
-            return self.groups.why_not(one, tick)
+            return self.groups.refusal(one, tick)
         if one.is_interrupt or (after is not None and not after.is_done):
             return None  # it pauses those that use its leaves, or waits for them
         users = self.groups.users(one.stream.leaves)
         in_use = any(user.tag is not None for user in users)
         return NotReceived.IN_USE if in_use else None
 
-    def _tell_received(
+    def _emit_received(
         self, one: ReceivedStream, tick: int, refused: NotReceived | None
     ) -> None:
         token = one.stream.token
-        self.groups.tell(
+        self.groups.emit(
             StreamReceived(
                 tick=tick,
                 **one.head,

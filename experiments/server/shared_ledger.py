@@ -244,11 +244,11 @@ class SharedLedger(Leasing):
         self.notices = NoticeQueues(self._lock, self._executor.signal)
         """Notices and valid tokens of each owner."""
         self._callbacks = PolicyCalls(clock, self._notify_blockers)
-        fault = ledger.hand_over(self._callbacks.answer, self._executor.call)
+        fault = ledger.set_executor(self._callbacks.answer, self._executor.call)
         if fault is not None:
             _LOG.error(_RAISED, "a listener", traceback_of(fault))
-        ledger.hear_at_once(self.notices.on_event)
-        ledger.hear_at_once(self._on_event)
+        ledger.add_direct_listener(self.notices.on_event)
+        ledger.add_direct_listener(self._on_event)
         self._timer = threading.Thread(
             target=self._run_timer, name="reservations-timer", daemon=True
         )
@@ -473,16 +473,16 @@ class SharedLedger(Leasing):
         with self.step() as (ledger, _):
             if isinstance(said, Ticket):
                 owner, number = said.request.owner, said.number
-                ledger.tell_raised(owner, fault, request=number)
+                ledger.notify_error(owner, fault, request=number)
             elif isinstance(said, Notified | Expired) and ledger.is_hook(
                 function, said.owner
             ):
-                ledger.tell_raised(said.owner, fault, token=said.token)
+                ledger.notify_error(said.owner, fault, token=said.token)
 
     def _notify_blockers(self, ticket_number: int) -> None:
         with self.step() as (ledger, tick):
             if not self._is_closed:
-                ledger.demand_again(ticket_number, tick)
+                ledger.notify_blockers(ticket_number, tick)
 
     def _run_timer(self) -> None:
         """Process due events; sleep until the next one."""

@@ -230,7 +230,7 @@ class PostureMonitor:
             self._seen, self._seen_since = seen, tick
         if seen == present:
             return present
-        if not (self._has_fallen_out_of(present) or self._has_settled(tick)):
+        if not (self._has_left(present) or self._has_settled(tick)):
             return present
         if seen == self._leaving and tick < self._leaving_until:
             return present  # it was asked to leave it, and is on its way
@@ -265,7 +265,7 @@ class PostureMonitor:
     def _has_settled(self, tick: int) -> bool:
         return tick - self._seen_since >= self._ledger.cfg.ticks(self.cfg.settle_s)
 
-    def _has_fallen_out_of(self, present: str | None) -> bool:
+    def _has_left(self, present: str | None) -> bool:
         """Return True if the attitude alone ends an upright state."""
         cfg = self.cfg.recogniser
         is_upright_state = present not in (None, cfg.on_back, cfg.on_belly)

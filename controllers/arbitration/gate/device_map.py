@@ -104,7 +104,7 @@ def map_devices(root: ResourceNode, robot: Robot) -> DeviceMap:
     return DeviceMap(
         joint_leaves=tuple(joint_leaves),
         led_leaves=tuple(led_leaves),
-        speaker_leaf=_the_only(speaker_leaves),
+        speaker_leaf=_single(speaker_leaves),
     )
 
 
@@ -171,7 +171,7 @@ def _check_one_leaf_each(devices: Iterable[tuple[str, str]]) -> None:
             )
 
 
-def _the_only(leaves: Sequence[SpeakerLeaf]) -> SpeakerLeaf | None:
+def _single(leaves: Sequence[SpeakerLeaf]) -> SpeakerLeaf | None:
     if len(leaves) > 1:
         raise BadInput(
             f"loudspeakers obey {' and '.join(repr(leaf.name) for leaf in leaves)}, "

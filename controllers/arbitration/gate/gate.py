@@ -330,7 +330,7 @@ class Gate:
                 if line in left_out:
                     leaves = tuple(sorted(left_out[line]))
                     told = LeftOut(tick=tick, command=line.command, leaves=leaves)
-                    self._ledger.tell(told)
+                    self._ledger.emit(told)
                 self._trace.executed(line, line.command, token)
             if lost:
                 self._trace.of_lines(MadeSafe, lost)

@@ -173,7 +173,7 @@ class Outputs:
             for joint, value in zip(joints, values, strict=True):
                 present[joint] = value
 
-    def lessen_shift(self, joints: Sequence[int], step: float) -> None:
+    def reduce_shift(self, joints: Sequence[int], step: float) -> None:
         """Bring the shift of joints nearer to none by at most a step, in rad."""
         present = self.shift
         self.set_shift(

@@ -158,7 +158,7 @@ class Shifts:
         ruled = {motor for motor, _, _ in self._done}
         for motor in (*self._leaving, *self._ended):
             if motor not in ruled:
-                self._outputs.lessen_shift(motor.joints, self._step)
+                self._outputs.reduce_shift(motor.joints, self._step)
         return rejected
 
     def keep(self) -> None:

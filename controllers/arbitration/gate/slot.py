@@ -110,16 +110,16 @@ def check_once(leaves: Sequence[str]) -> None:
 class GateTrace:
     """Emitter of the events of one gate's commands."""
 
-    __slots__ = ("_ledger", "_listeners", "_tells_all")
+    __slots__ = ("_emits_commands", "_ledger", "_listeners")
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._listeners = ledger.listeners
-        self._tells_all = ledger.cfg.tells_commands
+        self._emits_commands = ledger.cfg.tells_commands
 
     def is_read(self) -> bool:
         """True if events of written commands are emitted."""
-        return self._tells_all and bool(self._listeners)
+        return self._emits_commands and bool(self._listeners)
 
     def commanded(
         self,
@@ -131,8 +131,8 @@ class GateTrace:
     ) -> int:
         """Emit the arrival of a command; return its number."""
         number = self._ledger.next_command()
-        if self._listeners and (self._tells_all or is_refused):
-            self._ledger.tell(
+        if self._listeners and (self._emits_commands or is_refused):
+            self._ledger.emit(
                 Commanded(
                     tick=self._ledger.tick,
                     command=number,
@@ -167,14 +167,14 @@ class GateTrace:
             resource=leaf,
             reason=reason,
         )
-        self._ledger.tell(rejected)
+        self._ledger.emit(rejected)
         return rejected
 
     def executed(self, line: "Line", command: int, token: Token) -> None:
         """Emit the execution of a command."""
         ledger, leaf = self._ledger, line.name
         tick = ledger.tick
-        ledger.tell(Executed(tick=tick, command=command, token=token.id, resource=leaf))
+        ledger.emit(Executed(tick=tick, command=command, token=token.id, resource=leaf))
 
     def of_lines(
         self, event: type[Unshifted | MadeSafe], lines: Iterable["Line"]
@@ -182,7 +182,7 @@ class GateTrace:
         """Emit an event for some leaves, if there are any."""
         leaves = tuple(sorted(line.name for line in lines))
         if leaves and self._listeners:
-            self._ledger.tell(event(tick=self._ledger.tick, leaves=leaves))
+            self._ledger.emit(event(tick=self._ledger.tick, leaves=leaves))
 
 
 @dataclass(slots=True, eq=False)

@@ -87,7 +87,7 @@ class BodyCalls(Core):
                 Frozen(tick=now, leaves=named, by=by, effort_cap=cap, is_total=is_total)
             )
             if cap is not None:
-                self._tell_capped(leaves, by, NoticeKind.LIMITED)
+                self._notify_capped(leaves, by, NoticeKind.LIMITED)
 
     def add_virtual_owner(self, name: str, tick: int) -> None:
         """Keep a name for a virtual owner, so that no real one takes it.
@@ -125,7 +125,7 @@ class BodyCalls(Core):
                 self._trace.emit(
                     Thawed(tick=self._timers.now, leaves=names_of(theirs), by=by)
                 )
-                self._tell_capped(capped, by, NoticeKind.UNLIMITED)
+                self._notify_capped(capped, by, NoticeKind.UNLIMITED)
 
     # -- states -----------------------------------------------------------------------
 
@@ -223,7 +223,7 @@ class BodyCalls(Core):
         if not leaf.is_frozen:
             self._queue.touch(leaf)
 
-    def _tell_capped(self, leaves: Sequence[Leaf], by: str, kind: NoticeKind) -> None:
+    def _notify_capped(self, leaves: Sequence[Leaf], by: str, kind: NoticeKind) -> None:
         """Notify holders that a virtual owner limits their motors, or has stopped."""
         limited: dict[Reservation, list[Leaf]] = {}
         for leaf in leaves:

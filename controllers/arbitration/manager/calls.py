@@ -81,15 +81,15 @@ class Calls(AbstractContextManager[None]):
         if self.depth:
             return
         if queue.suspects:
-            self._granting.free_the_stuck()
+            self._granting.resolve_deadlocks()
         if queue.eased:
-            queue.tell_available()
+            queue.notify_available()
         asks, self.asks = self.asks, None
         if asks is not None:
             asks.has_waited = True  # from now on its owner learns by notices
         if trace.listeners:
             trace.emit(Settled(tick=self._timers.now))
-            trace.tell()
+            trace.deliver_events()
 
     def check(self, tick: int) -> None:
         """Refuse a tick at which no call can be made."""
@@ -145,9 +145,9 @@ class Core:
         self._granting = Granting(self.holdings)
         self._negotiation = Negotiation(self._granting)
         self._calls = Calls(self._granting)
-        self._trace.tell()
+        self._trace.deliver_events()
 
-    def tell(self, event: Event) -> None:
+    def emit(self, event: Event) -> None:
         """Deliver an event from outside the ledger, such as a gate's.
 
         Within a call it is delivered at the end. Timers before the event's tick run
@@ -157,7 +157,7 @@ class Core:
             self._calls.at(event.tick)
         self._trace.emit(event)
         if not self._calls.depth:
-            self._trace.tell()
+            self._trace.deliver_events()
 
     def keep_promises(self, tick: int) -> None:
         """Enforce the promises that are due at this tick, before the slot's actions.
@@ -188,7 +188,7 @@ class Core:
         self._calls.run_timers(tick + 1)
         self._timers.now = tick
         if self._trace.listeners:
-            self.tell(Ticked(tick=tick))
+            self.emit(Ticked(tick=tick))
         fault = self._trace.take_fault()
         if fault is not None:
             raise fault

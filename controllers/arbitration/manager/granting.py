@@ -220,9 +220,9 @@ class Granting:
             if behind is not None and behind not in changed:
                 push(heads[behind], behind)
 
-    def free_the_stuck(self) -> None:
+    def resolve_deadlocks(self) -> None:
         """Deny the latest request of each circle of waiting owners."""
-        while (stuck := self.queue.latest_in_a_circle()) is not None:
+        while (stuck := self.queue.latest_in_cycle()) is not None:
             self.queue.fail(stuck, OutcomeKind.DENIED, Why.DEADLOCK)
             self.settle()
         self.queue.suspects.clear()

@@ -227,7 +227,7 @@ class Ledger(GateCalls, BodyCalls):
                 )
             )
 
-    def hand_over(
+    def set_executor(
         self,
         ask: Callable[[ConflictPolicy, Demand], object],
         post: Callable[[Listener, Event], None],
@@ -263,7 +263,7 @@ class Ledger(GateCalls, BodyCalls):
         waiting.has_waited = True
         return waiting.ticket
 
-    def demand_again(self, ticket: int, tick: int) -> None:
+    def notify_blockers(self, ticket: int, tick: int) -> None:
         """Ask once more, before its retry, those in the way of a request that waits."""
         with self._calls.at(tick):
             waiting = self._queue.find(ticket)

@@ -63,8 +63,8 @@ class Negotiation:
         """
         granting = self._granting
         answers: dict[Reservation, Answer] = {}
-        for holder, leaves in _in_the_way(waiting).items():
-            if not _may_be_asked_for(waiting):
+        for holder, leaves in _blocking_holders(waiting).items():
+            if not _may_be_demanded(waiting):
                 return
             still = [leaf for leaf in leaves if leaf in holder.shares]
             is_due = waiting.recalls and granting.may_recall(waiting, holder)
@@ -77,7 +77,7 @@ class Negotiation:
                     waiting.ticket.number,
                     is_due=is_due,
                 )
-        if not _may_be_asked_for(waiting):
+        if not _may_be_demanded(waiting):
             return
         yielding = granting.way_clear(waiting, answers, arrives=arrives)
         if yielding is None:
@@ -112,7 +112,7 @@ class Negotiation:
                 answers[holder] = self._ask(holder, [left], asker, 0, None)
         still = [holder for holder in left.seated() if left in holder.shares]
         if not is_wanted() or not all(
-            _gives_way_now(answers.get(holder)) for holder in still
+            _yields_now(answers.get(holder)) for holder in still
         ):
             return False
         paused = [
@@ -169,7 +169,7 @@ class Negotiation:
                 error, end = error_text(ends), ends
             finally:
                 holder.is_being_asked = False
-        if is_due and not _gives_way_now(answer):
+        if is_due and not _yields_now(answer):
             answer = Answer(kind=AnswerKind.YIELD)
         self._trace.emit(
             Answered(
@@ -225,7 +225,7 @@ class Negotiation:
                 self.repeat(waiting)
 
 
-def _in_the_way(waiting: Waiting) -> dict[Reservation, list[Leaf]]:
+def _blocking_holders(waiting: Waiting) -> dict[Reservation, list[Leaf]]:
     """Return holder to its leaves that are in the way, in the order of asking."""
     found: dict[Reservation, list[Leaf]] = {}
     for leaf, share in waiting.shares.items():
@@ -239,12 +239,12 @@ def _in_the_way(waiting: Waiting) -> dict[Reservation, list[Leaf]]:
     return found
 
 
-def _may_be_asked_for(waiting: Waiting) -> bool:
+def _may_be_demanded(waiting: Waiting) -> bool:
     """Return True if a request still waits, and no promise to it is pending."""
     return waiting.is_waiting and waiting.promise is None
 
 
-def _gives_way_now(answer: Answer | None) -> bool:
+def _yields_now(answer: Answer | None) -> bool:
     return (
         answer is not None
         and answer.kind is not AnswerKind.KEEP

@@ -44,7 +44,7 @@ class OwnerCalls(Core):
     """Count of owners that came to be known; the last one's place."""
     _starts = 0
     """Count of starts of behaviours; the last one's number."""
-    _hears_for_hooks: Listener | None = None
+    _hook_listener: Listener | None = None
     """The listener that calls the functions that owners gave."""
 
     def add_owner(self, owner: Owner, tick: int) -> None:
@@ -57,10 +57,10 @@ class OwnerCalls(Core):
         if not isinstance(owner, Owner):
             raise BadInput(f"an owner is {short(owner)}; give an Owner.")
         has_hook = owner.on_stop is not None or owner.on_lost is not None
-        hears = self._hears_for_hooks
+        hears = self._hook_listener
         if has_hook and not any(one is hears for one in self._trace.listeners):
-            self._hears_for_hooks = hears = self._call_hooks
-            self.hear_at_once(hears)
+            self._hook_listener = hears = self._call_hooks
+            self.add_direct_listener(hears)
         with self._calls.at(tick):
             record = self._register(owner)
             record.defaults = owner
@@ -192,7 +192,7 @@ class OwnerCalls(Core):
 
     # -- who is told ------------------------------------------------------------------
 
-    def hear_at_once(self, listener: Listener) -> None:
+    def add_direct_listener(self, listener: Listener) -> None:
         """Add a built-in listener, which a shared ledger also calls at once.
 
         It has to be quick and to call no foreign code, and so stays in step with the
@@ -209,7 +209,7 @@ class OwnerCalls(Core):
         defaults = record.defaults
         return function is defaults.on_lost or function is defaults.on_stop
 
-    def tell_raised(
+    def notify_error(
         self,
         owner: str,
         fault: BaseException,
@@ -218,7 +218,7 @@ class OwnerCalls(Core):
         request: int | None = None,
     ) -> None:
         """Notify an owner of an error in its own callback."""
-        self.tell(
+        self.emit(
             Notified(
                 tick=self._timers.now,
                 owner=owner,
@@ -338,7 +338,7 @@ class OwnerCalls(Core):
             try:
                 hook(event)
             except Exception as fault:  # noqa: BLE001  as foreign as a policy
-                self.tell_raised(event.owner, fault, token=event.token)
+                self.notify_error(event.owner, fault, token=event.token)
 
 
 def _name_taken(record: OwnerRecord) -> BadInput:

@@ -199,4 +199,4 @@ class Deactivation:
     def emit(self, kind: type[SchemaEvent], one: Instance, /, **fields: Any) -> None:
         """Emit an event of an instance if the ledger has listeners."""
         if self._ledger.listeners:
-            self._ledger.tell(kind(tick=self.tick, path=one.path, **fields))
+            self._ledger.emit(kind(tick=self.tick, path=one.path, **fields))

@@ -14,7 +14,7 @@ UNIT_ORDER = {unit: place for place, unit in enumerate(Unit)}
 """Place of a unit's items within an instant [CN1396856, fig. 18]."""
 OnSignal = Callable[[int], None]
 """Callback with the first slot in which at most `signal_at` items are left."""
-WhyNot = Callable[[Present], str]
+StartCheck = Callable[[Present], str]
 """Says, given the set-points, why a stream cannot begin; empty: it can."""
 
 
@@ -31,7 +31,7 @@ class ReceivedStream:
     signal_at: int | None = None
     """Remaining items at which the sender is notified; None: never, or already."""
     on_signal: OnSignal | None = None
-    why_not: WhyNot | None = None
+    start_check: StartCheck | None = None
     """Asked at its start; None: it can begin."""
     is_interrupt: bool = False
     receipt: Receipt = field(init=False)
@@ -76,7 +76,7 @@ class GroupState(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class GroupNow:
+class GroupSnapshot:
     """Snapshot of a group, or of an independent stream."""
 
     name: str

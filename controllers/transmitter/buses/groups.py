@@ -21,7 +21,7 @@ from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.transmitter.buses.bus import TransmitterCfg, Watch
 from nao_testbed.controllers.transmitter.buses.group import (
     Group,
-    GroupNow,
+    GroupSnapshot,
     GroupState,
     ReceivedStream,
 )
@@ -49,7 +49,7 @@ class Groups:
         self._cfg = cfg
         self._ttl_ticks = max(1, ledger.cfg.ticks(cfg.ttl_s))
         self._listeners = ledger.listeners
-        self.tell: Callable[[Event], None] = ledger.tell
+        self.emit: Callable[[Event], None] = ledger.emit
         self._by_key: dict[GroupKey, Group] = {}
         self._streams: dict[int, ReceivedStream] = {}
         """Active streams, by the identity of their output."""
@@ -77,7 +77,7 @@ class Groups:
     # -- looking ----------------------------------------------------------------------
 
     @property
-    def is_heard(self) -> bool:
+    def has_listeners(self) -> bool:
         """True if the ledger has listeners."""
         return bool(self._listeners)
 
@@ -93,26 +93,26 @@ class Groups:
         """Return what has a receipt of this transmitter; None: it is over."""
         return self._received.get(receipt)
 
-    def now(self) -> tuple[GroupNow, ...]:
+    def now(self) -> tuple[GroupSnapshot, ...]:
         """Return the active groups, oldest first."""
         streams = sorted(self._received.values(), key=lambda one: one.number)
         groups = dict.fromkeys(one.group for one in streams)
         return tuple(self._look(group, streams) for group in groups)
 
-    def _look(self, group: Group, streams: Iterable[ReceivedStream]) -> GroupNow:
+    def _look(self, group: Group, streams: Iterable[ReceivedStream]) -> GroupSnapshot:
         key, state = group.key, group.state
-        in_the_way: list[Group] = list(group.blockers)
+        blocking: list[Group] = list(group.blockers)
         if state is GroupState.WAITING:
-            in_the_way += [one.group for one in self.users(group.leaves)]
+            blocking += [one.group for one in self.users(group.leaves)]
             followed = (one for one in streams if one.number in group.after)
-            in_the_way += [one.group for one in followed]
-        return GroupNow(
+            blocking += [one.group for one in followed]
+        return GroupSnapshot(
             name=_name(group),
             state=state,
             points=group.points,
             preset=None if key is None else key.preset,
             due_tick=group.due_tick if state is GroupState.INCOMPLETE else None,
-            waits_for=tuple(dict.fromkeys(map(_name, in_the_way))),
+            waits_for=tuple(dict.fromkeys(map(_name, blocking))),
             leaves=tuple(group.leaves),
         )
 
@@ -120,7 +120,7 @@ class Groups:
         """Return True if a group has ended, and its further streams are refused."""
         return self._dead.get(key, tick) > tick
 
-    def why_not(self, one: ReceivedStream, tick: int) -> NotReceived | None:
+    def refusal(self, one: ReceivedStream, tick: int) -> NotReceived | None:
         """Return why a stream cannot join its group; None: it can."""
         if one.tag is None:
             return None
@@ -170,7 +170,7 @@ class Groups:
         else:
             if key is not None and self._listeners:
                 found_by = self._finders(group)
-                self.tell(GroupCompleted(tick=tick, **group.head, found_by=found_by))
+                self.emit(GroupCompleted(tick=tick, **group.head, found_by=found_by))
             self._queue(group, tick)
 
     def hold(self, group: Group) -> bool:
@@ -196,7 +196,7 @@ class Groups:
                 and group.state is GroupState.INCOMPLETE
                 and group.due_tick <= due
             ):
-                self._bury(group, due)
+                self._remember_dead(group, due)
                 why = f"not complete within {self._cfg.ttl_s:g} s"
                 self.end(group, EndReason.EXPIRED, now, why)
 
@@ -222,7 +222,7 @@ class Groups:
                 one.receipt.state = StreamState.PAUSED
                 if self._listeners:
                     by_number = by.streams[0].number
-                    self.tell(StreamPaused(tick=tick, stream=one.number, by=by_number))
+                    self.emit(StreamPaused(tick=tick, stream=one.number, by=by_number))
 
     def resume(self, group: Group, tick: int) -> None:
         """Resume a group that has returned to its interrupted position."""
@@ -231,7 +231,7 @@ class Groups:
         for one in group.live:
             one.receipt.state = StreamState.RUNNING
             if self._listeners:
-                self.tell(StreamResumed(tick=tick, stream=one.number))
+                self.emit(StreamResumed(tick=tick, stream=one.number))
 
     # -- ending -----------------------------------------------------------------------
 
@@ -242,7 +242,7 @@ class Groups:
         """
         group.break_batch()
         if group.state in (GroupState.INCOMPLETE, GroupState.WAITING):
-            self._bury(group, tick)
+            self._remember_dead(group, tick)
         for one in tuple(group.live):
             self.end_stream(one, reason, tick, detail)
 
@@ -259,7 +259,7 @@ class Groups:
         group.live.remove(one)
         if self._listeners:
             sent = receipt.sent
-            self.tell(
+            self.emit(
                 StreamEnded(
                     tick=tick, **one.head, reason=reason, sent=sent, detail=detail
                 )
@@ -269,7 +269,7 @@ class Groups:
                 self._users[leaf].remove(one)
         if not group.live:
             self._forget(group)
-        self._wake(one, tick)
+        self._notify_followers(one, tick)
         if not group.live:
             for other in group.blocks:
                 other.blockers.pop(group, None)
@@ -307,7 +307,7 @@ class Groups:
         if not group.after:
             self.free.append(group)
 
-    def _wake(self, one: ReceivedStream, tick: int) -> None:
+    def _notify_followers(self, one: ReceivedStream, tick: int) -> None:
         """Resume the groups that waited for a stream; end those that depended on it."""
         for group in self._held.pop(one.number, ()):
             if not group.live:
@@ -326,7 +326,7 @@ class Groups:
         why = f"stream {number}, which it follows, is {reason}"
         self.end(group, EndReason.DELETED, tick, why)
 
-    def _bury(self, group: Group, tick: int) -> None:
+    def _remember_dead(self, group: Group, tick: int) -> None:
         """Remember for a time that a group was ended before its start."""
         group.state = GroupState.OVER
         if group.key is not None:

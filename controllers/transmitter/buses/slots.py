@@ -42,7 +42,7 @@ from nao_testbed.controllers.transmitter.streams import CannotBegin, Stream
 from nao_testbed.models import BadInput, UnknownName
 
 
-def why_no_right(ledger: Ledger, stream: Stream, lent: Collection[str] = ()) -> str:
+def missing_right(ledger: Ledger, stream: Stream, lent: Collection[str] = ()) -> str:
     """Return the first leaf that a stream may not command now, with the reason, or "".
 
     Args:
@@ -108,9 +108,9 @@ class Slots:
                 out += [(one, -1) for one, _ in group.lead.pop(0)]
             else:
                 out += self._count(group, tick, signals)
-        if self._ledger.cfg.tells_commands and groups.is_heard:
+        if self._ledger.cfg.tells_commands and groups.has_listeners:
             for one, k in sorted(out, key=_bus_order):
-                self._tell_sent(one, k, tick)
+                self._emit_sent(one, k, tick)
         for one, k in out:
             if k + 1 == one.receipt.items:
                 groups.end_stream(one, EndReason.DONE, tick)
@@ -198,12 +198,12 @@ class Slots:
         group.state = GroupState.RUNNING
         present, lengths = self._gate.present, []
         for one in group.live:
-            if lost := why_no_right(self._ledger, one.stream):
+            if lost := missing_right(self._ledger, one.stream):
                 self._groups.end(group, EndReason.REVOKED, tick, lost)
                 return False
         for one in group.live:
             try:
-                if one.why_not and (why := one.why_not(present)):
+                if one.start_check and (why := one.start_check(present)):
                     raise CannotBegin(one.stream.label, why)
                 if (length := one.stream.begin(present)) < 1:
                     raise CannotBegin(one.stream.label, f"it has {length} items")
@@ -225,7 +225,7 @@ class Slots:
             return
         for group in tuple(self._groups.running):
             for one in tuple(group.live):
-                if lost := why_no_right(self._ledger, one.stream):
+                if lost := missing_right(self._ledger, one.stream):
                     self._groups.end(group, EndReason.REVOKED, tick, lost)
                     break
         self._seen = changes
@@ -254,14 +254,14 @@ class Slots:
     def _count(self, group: Group, tick: int, signals: list[OnSignal]) -> list[_Out]:
         """Count the items of a group that went out; collect the signals now due."""
         if not group.has_started:
-            self._tell_start(group, tick)
+            self._emit_started(group, tick)
         out = []
         for one in group.live:
             receipt, parts = one.receipt, one.stream.parts
             out.append((one, receipt.sent))
-            if parts and receipt.sent in parts and self._groups.is_heard:
+            if parts and receipt.sent in parts and self._groups.has_listeners:
                 label, unit = parts[receipt.sent], one.stream.unit
-                self._groups.tell(
+                self._groups.emit(
                     PartStarted(tick=tick, stream=one.number, unit=unit, label=label)
                 )
             receipt.sent += 1
@@ -272,22 +272,22 @@ class Slots:
                 one.signal_at = None
         return out
 
-    def _tell_start(self, group: Group, tick: int) -> None:
+    def _emit_started(self, group: Group, tick: int) -> None:
         group.has_started = True
         groups = self._groups
-        if group.key is not None and groups.is_heard:
-            groups.tell(GroupStarted(tick=tick, **group.head))
+        if group.key is not None and groups.has_listeners:
+            groups.emit(GroupStarted(tick=tick, **group.head))
         for one in group.live:
             one.receipt.started_tick = tick
-            if groups.is_heard:
+            if groups.has_listeners:
                 leaves, items = tuple(sorted(one.stream.leaves)), one.receipt.items or 0
-                groups.tell(
+                groups.emit(
                     StreamStarted(tick=tick, **one.head, leaves=leaves, items=items)
                 )
 
-    def _tell_sent(self, one: ReceivedStream, k: int, tick: int) -> None:
+    def _emit_sent(self, one: ReceivedStream, k: int, tick: int) -> None:
         key = one.group.key
-        self._groups.tell(
+        self._groups.emit(
             Sent(
                 tick=tick,
                 bus=one.bus,

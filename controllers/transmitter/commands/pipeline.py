@@ -120,7 +120,7 @@ class CommandController:
         self._command_slots = slots_of(cfg.command_s, slot_s)
         self.library = library
         self.belief = belief
-        self._tell = ledger.tell
+        self._emit = ledger.emit
         self._transmitter = transmitter
         self._orders: list[PlacedOrder] = []
         """Under way, oldest first."""
@@ -263,7 +263,7 @@ class CommandController:
         """Report an order; if it is admitted, lend and schedule what it needs."""
         joins, motion, states = order.joins, order.outputs.motion, self.belief.states
         begins = order.start or (motion.start if motion else None)
-        self._tell(
+        self._emit(
             OrderReceived(
                 tick=tick,
                 **order.head,
@@ -334,10 +334,10 @@ class CommandController:
         for order in self._enabled:
             if not order.is_over:
                 stream = order.initial.number if order.initial else 0
-                self._tell(
+                self._emit(
                     TransmitEnabled(tick=tick, order=order.number, stream=stream)
                 )
-                self._tell(SyncReceiveEnabled(tick=tick, order=order.number))
+                self._emit(SyncReceiveEnabled(tick=tick, order=order.number))
                 order.stage = OrderStage.ISSUING
                 self._rights.recall(order, tick)
                 self._schedule(order, order.later_units, tick)
@@ -356,7 +356,7 @@ class CommandController:
             for unit in (Unit.MOTION,) if units is None else units:
                 ready_tick, is_initial = tick + self._delays[unit], units is None
                 self._converting.append(Conversion(ready_tick, order, unit, is_initial))
-                self._tell(
+                self._emit(
                     PrepSent(
                         tick=tick,
                         **order.head,
@@ -387,7 +387,7 @@ class CommandController:
         if why := self._planner.replan(order, here):
             self._close(order, EndReason.CANNOT_BEGIN, why, tick)
             return
-        self._tell(
+        self._emit(
             WayChosen(
                 tick=tick,
                 order=order.number,
@@ -422,9 +422,9 @@ class CommandController:
         """Send a stream to the transmitter, and keep its receipt."""
         _, order, unit, is_initial = one
         moves, later = unit is Unit.MOTION, order.later_units
-        why_not = partial(self.belief.why_not, order, is_initial) if moves else None
+        check = partial(self.belief.start_error, order, is_initial) if moves else None
         if order.is_interrupt:
-            receipt = self._transmitter.interrupt(stream, tick, why_not=why_not)
+            receipt = self._transmitter.interrupt(stream, tick, start_check=check)
         else:
             receipt = self._transmitter.receive(
                 stream,
@@ -433,9 +433,9 @@ class CommandController:
                 after=order.follows if unit in later else None,
                 signal_at=self._lead(later) if is_initial else None,
                 on_signal=partial(self._on_signal, order) if is_initial else None,
-                why_not=why_not,
+                start_check=check,
             )
-        self._tell(
+        self._emit(
             Converted(
                 tick=tick,
                 order=order.number,
@@ -465,7 +465,7 @@ class CommandController:
                 self._close(order, *failure, tick)
             if order.reason is None:
                 continue
-            self._tell(
+            self._emit(
                 OrderEnded(
                     tick=tick,
                     **order.head,

@@ -15,7 +15,7 @@ from nao_testbed.controllers.transmitter.commands.order import (
 )
 from nao_testbed.controllers.transmitter.commands.posture import (
     PostureBelief,
-    elsewhere,
+    wrong_start_text,
 )
 from nao_testbed.controllers.transmitter.commands.rights import Rights
 from nao_testbed.controllers.transmitter.events import NotOrdered
@@ -134,7 +134,7 @@ class Planner:
         alive: list[PlacedOrder] = []
         if under_way is not None and Unit.MOTION in outputs.units:
             others = (x for x in reversed(under_way) if not x.is_grouped_with(order))
-            alive = [x for x in others if self._rights.may_go_on(x)]
+            alive = [x for x in others if self._rights.can_be_followed(x)]
             alive.sort(key=lambda x: x.is_interrupt)  # after these the others go on
         if outputs.changes_posture:
             order.joins = next((x for x in alive if x.outputs.changes_posture), None)
@@ -152,7 +152,7 @@ class Planner:
         Returns:
             Why there is none; the order is unchanged. Empty: there is one.
         """
-        why, goal = elsewhere(order.start, posture), order.outputs.way_to
+        why, goal = wrong_start_text(order.start, posture), order.outputs.way_to
         if posture is not None:
             way = self._find_way(posture, goal)
             if way is None:

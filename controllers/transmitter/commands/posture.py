@@ -81,7 +81,9 @@ class PostureBelief:
             self._posture = None
         self._seen_before = seen
 
-    def why_not(self, order: PlacedOrder, is_initial: bool, present: Present) -> str:
+    def start_error(
+        self, order: PlacedOrder, is_initial: bool, present: Present
+    ) -> str:
         """Return why a motion of an order cannot start; empty: it can.
 
         The robot is not where it begins, or it would not end where it says, from where
@@ -99,7 +101,7 @@ class PostureBelief:
         if order.start is not None:
             start = order.start if motion is None or is_initial else motion.start
             here = self.posture
-            return "" if start in (None, here) else elsewhere(start, here)
+            return "" if start in (None, here) else wrong_start_text(start, here)
         state = self.states.get((motion.start if motion else None) or "")
         seen = self.seen()
         if motion is None or state is None or seen in (None, state):
@@ -112,7 +114,7 @@ class PostureBelief:
         self._seen_before = self.seen()
 
 
-def elsewhere(start: str | None, here: str | None) -> str:
+def wrong_start_text(start: str | None, here: str | None) -> str:
     """Return the error text for a robot outside the start posture."""
     where = here or "no known posture"
     return f"it begins in {start}, and the robot is in {where} now"

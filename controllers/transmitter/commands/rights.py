@@ -45,7 +45,7 @@ class Rights:
                 order.detail = f"{unit} {why}."
                 return
 
-    def may_go_on(self, order: PlacedOrder) -> bool:
+    def can_be_followed(self, order: PlacedOrder) -> bool:
         """Return True if an order still moves: not over, its token alive."""
         token = order.tokens.get(Unit.MOTION)
         return not order.is_over and not self.refusal(token, order.motor_leaves)

@@ -118,7 +118,7 @@ def sample_motion(
     )
 
 
-def way_back(
+def return_motion(
     start: FloatArray, end: FloatArray, limits: FloatArray, slot_s: float
 ) -> FloatArray:
     """Return set-points from rest in one place to rest in another, at half speed.
@@ -234,7 +234,7 @@ class MotionStream:
         if np.all(gap <= limits * self._slot_s * (1.0 + REL_SPEED)):
             return ()
         target = np.array(self._rows[k - 1] if k else self._start)
-        rows = way_back(here, target, limits, self._slot_s).tolist()
+        rows = return_motion(here, target, limits, self._slot_s).tolist()
         return [dict(zip(self.leaves, row, strict=True)) for row in rows]
 
     def _check(self, motion: Motion, here: Mapping[str, float]) -> None:

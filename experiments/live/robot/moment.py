@@ -8,7 +8,7 @@ import numpy as np
 from nao_testbed.controllers.arbitration.manager.snapshot import OwnerRow, ResourceRow
 from nao_testbed.controllers.interface.panel import Panel
 from nao_testbed.controllers.interface.robot_interface import Observation, Picture
-from nao_testbed.controllers.transmitter.buses.group import GroupNow
+from nao_testbed.controllers.transmitter.buses.group import GroupSnapshot
 from nao_testbed.models.values import FloatArray
 
 
@@ -70,7 +70,7 @@ class Reservations:
     resources: tuple[ResourceRow, ...]
     """From the root of the tree down."""
     owners: tuple[OwnerRow, ...]
-    groups: tuple[GroupNow, ...]
+    groups: tuple[GroupSnapshot, ...]
     refused: tuple[RefusedCommand, ...] = ()
     """Refused commands, newest first."""
 

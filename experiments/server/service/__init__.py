@@ -126,7 +126,7 @@ class Service:
         self.station = Station(front, max_priority, robot)
         self._ended_owners: list[str] = []
         with front.step() as (ledger, _):
-            ledger.hear_at_once(self._on_event)
+            ledger.add_direct_listener(self._on_event)
             self.epoch = ledger.epoch
             self.tick_s = ledger.cfg.tick_s
 

@@ -172,7 +172,7 @@ class Attack:
         self.modes = DegradedModes(body.ledger)
         self.actuators = GateActuators(body.gate, body.commands, body.ledger)
         for listener in (self.holders.hear, self._count):
-            body.ledger.hear_at_once(listener)
+            body.ledger.add_direct_listener(listener)
         for k, name in enumerate(OWNERS):
             body.ledger.add_owner(Owner(name=name, priority=k % 3), body.ledger.tick)
         self.leaf_of = {

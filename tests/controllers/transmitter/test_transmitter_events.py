@@ -61,15 +61,17 @@ def test_the_same_calls_leave_the_same_trace(nao: Robot) -> None:
     assert trace_hash(first) == trace_hash(second)
 
 
-@pytest.mark.parametrize("is_heard", [True, False])
-def test_items_are_told_only_where_commands_are(nao: Robot, is_heard: bool) -> None:
+@pytest.mark.parametrize("has_listeners", [True, False])
+def test_items_are_told_only_where_commands_are(
+    nao: Robot, has_listeners: bool
+) -> None:
     """Starts and ends always; without a listener nothing, and the same is done."""
     loud = play(World.of(nao))
-    quiet = play(World.of(nao, tells_commands=False, is_heard=is_heard))
+    quiet = play(World.of(nao, tells_commands=False, has_listeners=has_listeners))
     assert not quiet.told(Sent)
     kinds: tuple[type[Event], ...] = (StreamStarted, StreamEnded, GroupStarted)
     for kind in kinds:
-        assert quiet.told(kind) == (loud.told(kind) if is_heard else [])
+        assert quiet.told(kind) == (loud.told(kind) if has_listeners else [])
     assert len(quiet.robot.commands) == len(loud.robot.commands)
 
 

@@ -177,7 +177,7 @@ class World(Told):
         *,
         ttl_s: float = 0.1,
         tells_commands: bool = True,
-        is_heard: bool = True,
+        has_listeners: bool = True,
         permits: Permits | None = None,
     ) -> "World":
         keeping = KeepingRobot(robot)
@@ -187,7 +187,7 @@ class World(Told):
         )
         events: list[Event] = []
         checker = TraceChecker()
-        listeners = [events.append, checker.see] if is_heard else []
+        listeners = [events.append, checker.see] if has_listeners else []
         ledger = Ledger(ResourceTree(ROOT), cfg, listeners=listeners)
         gate = Gate(ledger, keeping, map_devices(ROOT, robot))
         how = TransmitterCfg(buses=BUSES[buses], watch=watch, ttl_s=ttl_s)

@@ -74,7 +74,7 @@ def listen(front: SharedLedger) -> list[Event]:
     """Return a list that gets every event from now on."""
     events: list[Event] = []
     with front.step() as (ledger, _):
-        ledger.hear_at_once(events.append)
+        ledger.add_direct_listener(events.append)
     return events
 
 

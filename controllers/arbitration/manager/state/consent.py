@@ -94,7 +94,7 @@ def may_shift(by: Reservation, motor: Leaf) -> bool:
     return has_limit and has_consent(by.owner, motor, Right.SHIFT)
 
 
-def motors_besides(shares: Iterable[Leaf], owner: OwnerRecord) -> Shares:
+def other_motors(shares: Iterable[Leaf], owner: OwnerRecord) -> Shares:
     """Return the motors that an owner has to take with the limits that it wants.
 
     Not the motors that it wants anyway, or may limit by their holders' consent, or that

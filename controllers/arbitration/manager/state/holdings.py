@@ -176,7 +176,7 @@ class Holdings:
                     inside=inside,
                 )
             )
-            queue.tell_outcome(waiting)
+            queue.notify_outcome(waiting)
             for (holder, by), leaves in newly_limited(reservation, shares).items():
                 self._trace.notify(holder, NoticeKind.LIMITED, leaves, by=by)
 

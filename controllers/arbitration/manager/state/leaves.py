@@ -85,7 +85,7 @@ class ExclusiveLeaf(Leaf):
         if self.stack.pop() is not reservation:
             raise AssertionError(f"{self.name}: the top of the stack is another one")
 
-    def may_be_next(self, waiting: Waiting) -> bool:
+    def is_available(self, waiting: Waiting) -> bool:
         """Return True if the resource is free or can be preempted."""
         return not self.stack or waiting.priority > self.stack[-1].terms.priority
 

@@ -175,7 +175,7 @@ class Queue:
 
         If a virtual owner blocks it, that is the reason, not the holders.
         """
-        wanted = waiting.shares or _hoped_for(waiting)
+        wanted = waiting.shares or _optional_shares(waiting)
         if why in _IN_THE_WAY and any(leaf.is_frozen for leaf in wanted):
             why = Why.FROZEN
         blockers, now = self._blockers(waiting), self.timers.now
@@ -193,14 +193,14 @@ class Queue:
         self.trace.emit(
             Failed(tick=now, request=number, owner=owner, kind=kind, why=why)
         )
-        self.tell_outcome(waiting)
+        self.notify_outcome(waiting)
 
     def cancel(self, requests: Iterable[Waiting], why: Why) -> None:
         """End requests that are not wanted any more."""
         for waiting in list(requests):
             self.fail(waiting, OutcomeKind.CANCELLED, why)
 
-    def tell_outcome(self, waiting: Waiting) -> None:
+    def notify_outcome(self, waiting: Waiting) -> None:
         """Notify an owner of an outcome if its call has returned long ago."""
         outcome = waiting.ticket.outcome
         if self.trace.listeners and waiting.has_waited and outcome is not None:
@@ -251,7 +251,7 @@ class Queue:
         for waiting in leaf.waiters:
             self.suspects[waiting.owner] = None
 
-    def tell_available(self) -> None:
+    def notify_available(self) -> None:
         """Notify, once, owners that can have again all that they lost with a token."""
         eased = sorted(self.eased, key=lambda one: (one.token, names_of(one.lost)))
         self.eased.clear()
@@ -269,7 +269,7 @@ class Queue:
                 )
             )
 
-    def latest_in_a_circle(self) -> Waiting | None:
+    def latest_in_cycle(self) -> Waiting | None:
         """Return the last waiting request, in their order, that is part of a circle.
 
         A new circle passes through an owner that began to wait, or that others began to
@@ -277,7 +277,7 @@ class Queue:
         """
         if not self.entangled:
             return None
-        nodes = _in_circles(self.suspects)
+        nodes = _in_cycles(self.suspects)
         requests = [node for node in nodes if isinstance(node, Waiting)]
         return max(requests, key=lambda waiting: waiting.key, default=None)
 
@@ -293,7 +293,7 @@ class Queue:
         For a request with only optional names, the holders of these.
         """
         found = []
-        for leaf, share in (waiting.shares or _hoped_for(waiting)).items():
+        for leaf, share in (waiting.shares or _optional_shares(waiting)).items():
             holders = leaf.blockers(waiting.owner, share)
             first = leaf.first_competitor(waiting, LATE if holders else self.timers.now)
             names = [by for by, freeze in leaf.freezes.items() if freeze.is_total]
@@ -305,7 +305,7 @@ class Queue:
         return tuple(found)
 
 
-def _hoped_for(waiting: Waiting) -> Shares:
+def _optional_shares(waiting: Waiting) -> Shares:
     """Return the leaves of all optional names, sorted."""
     units = waiting.optional.values()
     every = {leaf: share for unit in units for leaf, share in unit.items()}
@@ -329,7 +329,7 @@ def _waits_for(node: _Node) -> Iterator[_Node]:
             yield holder.owner
 
 
-def _in_circles(roots: Iterable[_Node]) -> set[_Node]:
+def _in_cycles(roots: Iterable[_Node]) -> set[_Node]:
     """Return all that wait for themselves, of what can be reached from some nodes.
 
     Tarjan's strongly connected components of more than one node, without recursion.

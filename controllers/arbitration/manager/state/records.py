@@ -345,7 +345,7 @@ class Leaf(ABC):
         earlier = map(self.waiters.__getitem__, reversed(range(before)))
         return next((one for one in earlier if self.scope(one.owner) is scope), None)
 
-    def may_be_next(self, waiting: Waiting) -> bool:
+    def is_available(self, waiting: Waiting) -> bool:
         """Return False if neither it nor one behind it can be granted unasked."""
         del waiting
         return True
@@ -361,7 +361,7 @@ class Leaf(ABC):
             scope = self.scope(waiting.owner) if has_scopes else None
             if scope in closed:
                 continue
-            if not (has_scopes or self.may_be_next(waiting)):
+            if not (has_scopes or self.is_available(waiting)):
                 return
             yield waiting
             if self.competes and waiting.firm_at <= tick:

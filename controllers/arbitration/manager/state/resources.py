@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from nao_testbed.controllers.arbitration.events import ResourceAdded, ResourceRemoved
 from nao_testbed.controllers.arbitration.manager.state.consent import (
     TorqueLimit,
-    motors_besides,
+    other_motors,
 )
 from nao_testbed.controllers.arbitration.manager.state.holdings import Holdings
 from nao_testbed.controllers.arbitration.manager.state.leaves import (
@@ -152,9 +152,9 @@ class Resources:
                 terms = terms._replace(priority=held.priority)  # whatever it may now
         shares, optional = wanted.shares, wanted.optional
         if wanted.has_limits and not recalls:
-            shares = _in_order({**shares, **motors_besides(shares, owner)})
+            shares = _in_order({**shares, **other_motors(shares, owner)})
             optional = {
-                name: _in_order(_left({**unit, **motors_besides(unit, owner)}, shares))
+                name: _in_order(_left({**unit, **other_motors(unit, owner)}, shares))
                 for name, unit in optional.items()
             }
         waiting = self._queue.make(

@@ -38,7 +38,7 @@ class Trace(AbstractContextManager[None]):
         """How many times over listeners have called in answer to each other; 0 while
         nothing is delivered."""
         self._timers = timers
-        self._untold: deque[Event] = deque()
+        self._pending_events: deque[Event] = deque()
         self._n_quiet = 0
         """Blocks begun and not ended."""
 
@@ -48,7 +48,7 @@ class Trace(AbstractContextManager[None]):
     def __exit__(self, *_: object) -> None:
         self._n_quiet -= 1
         if self.listeners:
-            self.tell()
+            self.deliver_events()
 
     def emit(self, event: Event) -> None:
         """Collect an event if there are listeners.
@@ -56,7 +56,7 @@ class Trace(AbstractContextManager[None]):
         Frequent callers check for listeners first, so that no unused event is created.
         """
         if self.listeners:
-            self._untold.append(event)
+            self._pending_events.append(event)
 
     def notify(
         self,
@@ -74,7 +74,7 @@ class Trace(AbstractContextManager[None]):
             more: other fields of `Notified`.
         """
         if self.listeners:
-            self._untold.append(
+            self._pending_events.append(
                 Notified(
                     tick=self._timers.now,
                     owner=holder.owner.name,
@@ -85,19 +85,19 @@ class Trace(AbstractContextManager[None]):
                 )
             )
 
-    def tell(self) -> None:
-        """Deliver all noted events; those of calls that listeners make come after them.
+    def deliver_events(self) -> None:
+        """Deliver all collected events, then those of calls that listeners make.
 
         Raises:
             BaseException: what ends the program, once everything is delivered.
         """
         if self.turns or self._n_quiet:
             return  # the delivery under way goes on with it, or the end of the block
-        untold, end = self._untold, None
-        while untold:
+        pending, end = self._pending_events, None
+        while pending:
             self.turns += 1
-            for _ in range(len(untold)):
-                event = untold.popleft()
+            for _ in range(len(pending)):
+                event = pending.popleft()
                 for listener in tuple(self.listeners):
                     try:
                         if self.post is None or id(listener) in self.at_once:

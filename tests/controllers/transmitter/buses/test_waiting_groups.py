@@ -274,7 +274,7 @@ def test_a_slot_does_the_same_work_however_many_groups_wait(nao: Robot) -> None:
     """Incomplete ones, and complete ones that follow a stream or wait for a leaf."""
     work = []
     for n in (1, 500):
-        stage = World.of(nao, ttl_s=1e6, is_heard=False)
+        stage = World.of(nao, ttl_s=1e6, has_listeners=False)
         token = stage.take("greet", *LEAVES)
         motion = stage.receive(Clip(token, [LEAVES[0]], 99))
         for k in range(n):

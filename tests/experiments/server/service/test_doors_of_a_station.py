@@ -80,7 +80,7 @@ def attacked(robot: Robot, seed: int, slots: int = SLOTS) -> tuple[Any, TraceChe
     checker = TraceChecker()
     for event in line.events:
         checker.see(event)
-    line.ledger.hear_at_once(checker.see)
+    line.ledger.add_direct_listener(checker.see)
     with SharedLedger(line.ledger, clock=lambda: line.ledger.tick * 0.01) as front:
         attack = StationAttack(LineBody(line), seed, Station(front, max_priority=9))
         for _ in range(slots):

@@ -258,7 +258,7 @@ def test_what_a_callback_raises_is_a_lock_and_is_in_the_trace(
 ) -> None:
     events: list[Event] = []
     with front.step() as (ledger, _):
-        ledger.hear_at_once(events.append)
+        ledger.add_direct_listener(events.append)
 
     def function(_: Demand) -> Answer:
         raise fault

@@ -143,7 +143,7 @@ class RulesModel(RulesMoves):
             for wait in [wait for wait in self.waits if wait.number == number]:
                 self.fail(wait, OutcomeKind.CANCELLED, Why.WITHDRAWN)
 
-    def demand_again(self, number: int, tick: int) -> None:
+    def notify_blockers(self, number: int, tick: int) -> None:
         with self.at(tick):
             for wait in [wait for wait in self.waits if wait.number == number]:
                 if not wait.resumes:

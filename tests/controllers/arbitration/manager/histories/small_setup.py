@@ -136,7 +136,7 @@ def _withdraw_the_asker(ledger: Ledger, demand: Demand) -> Answer:
 def _press(ledger: Ledger, demand: Demand) -> Answer:
     """Have the others asked once more, while the asker still asks."""
     if demand.request is not None:
-        ledger.demand_again(demand.request, demand.tick)
+        ledger.notify_blockers(demand.request, demand.tick)
     return Answer(kind=AnswerKind.YIELD, after_s=1.0)
 
 

@@ -108,7 +108,7 @@ class Loan(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Word(Step):
-    """A word about one of the requests that wait: `withdraw` or `demand_again`."""
+    """A word about one of the requests that wait: `withdraw` or `notify_blockers`."""
 
     call: str
     which: int
@@ -198,7 +198,7 @@ def _call(pick: Chooser, call: str, **said: object) -> Call:
 
 
 def choose_word(pick: Chooser) -> Step:
-    call = pick.choose(("withdraw", "demand_again"))
+    call = pick.choose(("withdraw", "notify_blockers"))
     return Word(call=call, later=pick.choose(SOON), which=pick.choose(range(4)))
 
 

@@ -126,7 +126,7 @@ def test_no_trace_goes_back_when_somebody_else_tells_of_a_later_tick(
     """What was due before that tick is told before it."""
     stage.take("holder", "TTS")
     ticket = stage.ask("asker", "TTS", timeout_s=0.3)
-    stage.ledger.tell(Ticked(tick=40))
+    stage.ledger.emit(Ticked(tick=40))
     assert end_of(ticket) == (TIMED_OUT, 0.3)
     assert stage.ledger.tick == 40
     ticks = [event.tick for event in stage.events]
@@ -144,7 +144,7 @@ DOORS: dict[str, Callable[[Ledger, Any], object]] = {
         Request(owner="holder", resources=("TTS",)), tick
     ),
     "withdraw": lambda ledger, tick: ledger.withdraw(1, tick),
-    "demand_again": lambda ledger, tick: ledger.demand_again(1, tick),
+    "notify_blockers": lambda ledger, tick: ledger.notify_blockers(1, tick),
     "reconfigure": lambda ledger, tick: ledger.reconfigure(tick, retry_s=1.0),
     "freeze": lambda ledger, tick: ledger.freeze(["TTS"], "hot", tick),
     "thaw": lambda ledger, tick: ledger.thaw("hot", tick),

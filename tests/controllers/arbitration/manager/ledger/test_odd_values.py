@@ -267,7 +267,7 @@ def test_what_is_no_ticket_or_tick_is_bad_input(stage: LedgerSetup, value: Any) 
     if value is not HUGE:
         for door in (
             lambda: stage.ledger.withdraw(value, 0),
-            lambda: stage.ledger.demand_again(value, 0),
+            lambda: stage.ledger.notify_blockers(value, 0),
             lambda: stage.ledger.advance(value),
         ):
             with pytest.raises(BadInput):

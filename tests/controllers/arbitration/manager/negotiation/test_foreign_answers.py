@@ -301,7 +301,7 @@ def test_a_ledger_says_what_a_listener_raised_before_it_was_handed_over() -> Non
         raise TestbedError("early")
 
     ledger = Ledger(ResourceTree(node("root", node("TTS"))), listeners=[raising])
-    fault = ledger.hand_over(lambda policy, demand: None, lambda hook, event: None)
+    fault = ledger.set_executor(lambda policy, demand: None, lambda hook, event: None)
     assert str(fault) == "early"
     ledger.advance(1)
 
@@ -337,8 +337,8 @@ def test_a_listener_that_equals_all_is_posted_as_others_are() -> None:
     """It is none of the project's, which are told under the lock of a shared ledger."""
     ledger, alike, posted = Ledger(ResourceTree(BODY)), Alike(), list[object]()
     ledger.listeners.append(alike)
-    ledger.hear_at_once(lambda event: None)
-    ledger.hand_over(lambda *_: None, lambda listener, event: posted.append(listener))
+    ledger.add_direct_listener(lambda event: None)
+    ledger.set_executor(lambda *_: None, lambda one, event: posted.append(one))
     ledger.advance(1)
     assert [one is alike for one in posted] == [True]
     assert not alike.heard

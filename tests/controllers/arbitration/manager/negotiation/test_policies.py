@@ -207,9 +207,9 @@ def test_a_holder_with_something_new_to_say_is_asked_before_its_time() -> None:
     waiting = stage.ask("asker", "TTS", timeout_s=5.0)
     diary.says = Answer(kind=AnswerKind.YIELD)
     stage.at(0.2)
-    stage.ledger.demand_again(waiting.number, stage.tick)
+    stage.ledger.notify_blockers(waiting.number, stage.tick)
     assert end_of(waiting) == (GRANTED, 0.2)
-    stage.ledger.demand_again(waiting.number, stage.tick)  # it waits no more
+    stage.ledger.notify_blockers(waiting.number, stage.tick)  # it waits no more
     assert len(diary.demands) == 2
 
 

@@ -107,7 +107,7 @@ def test_a_callback_that_presses_shortens_nobodys_time() -> None:
 
     def press(demand: Demand) -> Answer:
         assert demand.request is not None
-        stage.ledger.demand_again(demand.request, demand.tick)
+        stage.ledger.notify_blockers(demand.request, demand.tick)
         return Answer(kind=AnswerKind.YIELD, after_s=0.1)
 
     stage.owner("slow", policy=StopOnDemand(within_s=0.3))
