@@ -34,7 +34,7 @@ TARGETS = {
     "bare_slots": None,
     "bare_tests": None,
     "cost_depth_3": 2.0,
-    "cost_hand_over_3": 2.0,
+    "cost_set_executor_3": 2.0,
     "cost_owners_3": 2.0,
     "cost_resources_10": 2.0,
     "cost_size_32": 2.0,

@@ -42,7 +42,7 @@ def test_every_assertion_and_setting_is_defined() -> None:
 
 
 def test_the_tolerances_are_those_of_the_kit() -> None:
-    told = re.search(r"Tolerances go by unit: (.*?);", TEXT)
+    told = re.search(r"Each unit has a tolerance: (.*?);", TEXT)
     assert told is not None
     by_unit = {
         unit.replace("of stiffness", "1").replace("°C", "degC"): float(number)
