@@ -235,6 +235,10 @@ def robot_command(
     from nao_testbed.sim.recording.run_meta import robot_as_json  # noqa: PLC0415  # heavy
 
     if from_urdf is not None:
+        if robot or copy or write_urdf or json_file:
+            raise BadInput(
+                "--from-urdf takes no other option; give those with --robot DIR later."
+            )
         for note in convert_urdf(*from_urdf):
             print(note, file=sys.stderr)
         name = load_robot(from_urdf[1]).name

@@ -11,6 +11,7 @@ a URDF does not hold (motors, gains, heating, soles, postures) is guessed and ma
 
 import copy
 import csv
+import re
 import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
@@ -33,7 +34,7 @@ from nao_testbed.models.load.urdf import (
 
 FloatArray = NDArray[np.float64]
 GEAR_RATIO, VOLT = 100.0, 48.0
-FULL_TORQUE_RAD = 0.02
+FULL_TORQUE_RAD = 0.1
 """Error at which a guessed servo gives its full torque, in rad."""
 SAME_HEIGHT = 0.02
 """Height in m above the lowest point within which links are soles."""
@@ -43,9 +44,11 @@ def convert_urdf(urdf: Path, folder: Path) -> list[str]:
     """Write a robot folder from a URDF, and return sentences on what it lacks.
 
     Raises:
-        BadInput: the folder exists.
+        BadInput: the URDF is missing, or the folder exists.
         RobotDataError: the URDF has a joint, link or shape that is not supported.
     """
+    if not urdf.is_file():
+        raise BadInput(f"{urdf} is no file; give a URDF.")
     if folder.exists():
         raise BadInput(f"{folder} exists; give a folder that does not.")
     source = parse_xml(urdf)
@@ -55,7 +58,7 @@ def convert_urdf(urdf: Path, folder: Path) -> list[str]:
     joints = [read_joint(element) for element in source.all("joint")]
     check_tree(source, links, {joint.name: joint for joint in joints})
     root = ET.parse(urdf).getroot()
-    name = "_".join(root.get("name", urdf.stem).split())
+    name = re.sub(r"[^\w.-]+", "_", root.get("name", urdf.stem))
     notes = _replace_meshes(root, urdf)
     merged = _merge_frames(root)
     if merged:
@@ -311,6 +314,7 @@ def _write_tables(
             float("nan" if limit is None else limit.get(key, "nan"))
             for key in ("effort", "velocity")
         )
+        is_given = 0.0 < effort < 1e4 and 0.0 < speed < 1e3
         effort = effort if 0.0 < effort < 1e4 else 50.0
         speed = speed if 0.0 < speed < 1e3 else 10.0
         kp, Kt = effort / FULL_TORQUE_RAD, VOLT / (1.5 * speed * GEAR_RATIO)
@@ -324,13 +328,13 @@ def _write_tables(
                 "max_velocity": speed,
                 "effort_limit": effort,
                 "kp": kp,
-                "kd": 0.01 * kp,
+                "kd": 0.02 * kp,
                 "friction": 0.01 * effort,
                 "presliding_stiffness": kp / 2.0,
                 "servo_step": 0,
                 "encoder_step": 0,
                 "source": "urdf",
-                "status": "published",
+                "status": "published" if is_given else "estimate",
                 "servo_status": "estimate",
             }
         )

@@ -1,5 +1,6 @@
 """`robot --from-urdf`: a URDF as ROS users have it becomes a robot folder."""
 
+import csv
 import struct
 from pathlib import Path
 
@@ -8,7 +9,9 @@ import pytest
 
 from nao_testbed.models import BadInput, RobotDataError, load_robot
 from nao_testbed.models.load.from_urdf import convert_urdf
-from nao_testbed.sim.robot import SimulatedRobot
+from nao_testbed.models.values import EngineName
+from nao_testbed.sim.engine.world import WorldCfg
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 
 INERTIAL = """<inertial><origin xyz="0 0 -0.1"/><mass value="{mass}"/>
   <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>"""
@@ -59,7 +62,7 @@ BOX = shape('<box size="0.2 0.1 0.04"/>')
 
 @pytest.mark.parametrize("engine", ["pybullet", "mujoco"])
 def test_frames_are_merged_and_the_folder_is_a_robot(
-    tmp_path: Path, engine: str
+    tmp_path: Path, engine: EngineName
 ) -> None:
     pytest.importorskip(engine)
     notes = converted(tmp_path, biped(BOX))
@@ -73,12 +76,29 @@ def test_frames_are_merged_and_the_folder_is_a_robot(
     assert lows == {-0.02}
     assert robot.thermal == "estimate"
     assert any("heating_*.csv" in note and "sweep" in note for note in notes)
-    from nao_testbed.sim.engine.world import WorldCfg
-    from nao_testbed.sim.robot import SimulationCfg
-
-    cfg = SimulationCfg(world=WorldCfg(engine=engine))  # type: ignore[arg-type]
+    cfg = SimulationCfg(world=WorldCfg(engine=engine))
     sim = SimulatedRobot(robot, cfg, "zero")
     sim.close()
+
+
+@pytest.mark.parametrize("engine", ["pybullet", "mujoco"])
+@pytest.mark.parametrize("name", ["g1", "t1"])
+def test_guessed_gains_hold_a_robot_without_chatter(
+    tmp_path: Path, name: str, engine: EngineName
+) -> None:
+    pytest.importorskip(engine)
+    convert_urdf(load_robot(name).urdf, tmp_path / name)
+    robot = load_robot(tmp_path / name)
+    sim = SimulatedRobot(robot, SimulationCfg(world=WorldCfg(engine=engine)), "zero")
+    sim.step(500)
+    speeds = []
+    for _ in range(20):
+        sim.step(1)
+        speeds.append(np.abs(sim.v).max())
+    fell = sim.has_fallen()
+    sim.close()
+    assert not fell
+    assert max(speeds) < 0.1
 
 
 def stl(corners: np.ndarray) -> bytes:
@@ -145,6 +165,24 @@ def test_what_is_not_supported_is_refused_and_nothing_is_left(
     if says != "soles are unknown":
         assert isinstance(caught.value, RobotDataError)
         assert f"{Path('in', 'bot.urdf')}:" in str(caught.value)
+
+
+def test_a_limit_that_the_urdf_lacks_is_an_estimate(tmp_path: Path) -> None:
+    bare = LIMIT.replace('effort="20"', 'effort="0"')
+    converted(tmp_path, biped(BOX).replace(LIMIT, bare, 1))
+    with (tmp_path / "bot" / "joints.csv").open(encoding="utf-8") as file:
+        status = {row["name"]: row["status"] for row in csv.DictReader(file)}
+    assert status == {"l_leg": "estimate", "r_leg": "published"}
+
+
+def test_a_name_with_a_slash_stays_in_the_folder(tmp_path: Path) -> None:
+    converted(tmp_path, biped(BOX).replace('name="my bot"', 'name="a/b: c"'))
+    assert load_robot(tmp_path / "bot").name == "a_b_c"
+
+
+def test_a_missing_urdf_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="no file; give a URDF"):
+        convert_urdf(tmp_path / "none.urdf", tmp_path / "bot")
 
 
 def test_an_existing_folder_is_left(tmp_path: Path) -> None:
