@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 1 · The document's experiment
 #
-# You need: this checkout with `make notebooks`, and half a minute of two cores.
+# You need: this checkout with Jupyter, and half a minute of two cores.
 #
 # Two identical robots stand for a quarter of an hour with slightly misaligned joints: `fixed` may use its whole torque, `smart`
 # is limited to what equilibrium needs, plus an offset [ES2659053T3]. This notebook runs both, puts their temperatures beside the

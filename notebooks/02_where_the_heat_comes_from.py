@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 2 · Where the heat comes from
 #
-# You need: this checkout with `make notebooks`, notebook 1, and a minute of a core.
+# You need: this checkout with Jupyter, notebook 1, and a minute of a core.
 #
 # Notebook 1 ends with a robot whose legs make far more heat than its posture needs. Where does the rest come from, and what ends it?
 #

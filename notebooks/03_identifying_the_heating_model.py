@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 3 · Identifying the heating model
 #
-# You need: this checkout with `make notebooks`, and a minute of a core; to follow the fit, least squares.
+# You need: this checkout with Jupyter, and a minute of a core; to follow the fit, least squares.
 #
 # The testbed heats its motors with one node of heat capacity $C$, warmed by the winding and cooled by the air:
 #

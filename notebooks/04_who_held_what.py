@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 4 · Who held what
 #
-# You need: this checkout with `make notebooks`, and half a minute of a core.
+# You need: this checkout with Jupyter, and half a minute of a core.
 #
 # Behaviours that do not know each other share one robot. Each asks for what it needs and is granted all of it or waits, behind
 # whoever has it, for as long as it has patience [ES2535273T3]. Everything that happens is in the trace. This notebook runs a scenario

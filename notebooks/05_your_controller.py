@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 5 · Your controller against ours, on ten robots
 #
-# You need: this checkout with `make notebooks`, about two minutes of a core, and lesson `examples/04_own_controller.py` if a
+# You need: this checkout with Jupyter, about two minutes of a core, and lesson `examples/04_own_controller.py` if a
 # controller is new to you.
 #
 # One robot proves little. Ten robots are drawn, each with its own calibration errors, and each stands under every controller.
