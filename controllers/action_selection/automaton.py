@@ -1,9 +1,10 @@
 """Finite probabilistic automaton that learns [CN1396856, fig. 7 and 8].
 
-Each node has a table. A row applies to a recognised event, optionally with a value of
-it in a range, or without an event to the strength of an emotion or drive in a range.
-The first matching row gives the probabilities, in percent, of transitions to other
-nodes; a transition may emit an action. The probabilities of a row sum to 100 %.
+Each node has a table. A row applies to a recognised event, optionally only if one of
+its values is in a range. A row without an event applies if the strength of an emotion
+or drive is in a range. The first matching row gives the probabilities, in percent, of
+transitions to other nodes; a transition may emit an action. The probabilities of a row
+sum to 100 %.
 
 Praise and scolding raise or lower the probability of the last transition. CN1396856
 does not state the amount. Here each lesson covers a share of the distance to 100 %, or
@@ -149,9 +150,9 @@ class Lesson(StrEnum):
     """Feedback from a person on the last action."""
 
     PRAISE = "praise"
-    """CN1396856's stroking."""
+    """Praise; stroking in CN1396856."""
     SCOLDING = "scolding"
-    """CN1396856's hitting."""
+    """Scolding; hitting in CN1396856."""
 
 
 def reinforce(row: NodeRow, arc: int, lesson: Lesson, rate: float = 0.1) -> NodeRow:

@@ -50,15 +50,16 @@ class MotivatedParameters(Parameters):
     values: Mapping[str, float] = field(default_factory=dict)
     """Values of the recognised event, such as the size of a ball."""
     quiet_s: float = bounded(0.0, 0.0, LONGEST_S, "s")
-    """Time without an event after which models decide without one, in s; 0: at every
-    look, so that emotions and drives are evaluated in each period."""
+    """Time in s without an event after which models decide without a stimulus; 0: in
+    each period, so that emotions and drives are evaluated each time."""
     lesson: Lesson | None = None
     """Feedback from a person on the last action; it counts once, like `hears`."""
     rate: float = 0.1
     """Learning rate, in [0, 1]."""
     practice: float = 0.01
-    """Learning rate from completion alone, in [0, 1]: a finished child becomes that
-    much more likely. A tenth of `rate`: one lesson outweighs ten completions."""
+    """Learning rate from completion alone, in [0, 1]: share by which the probability of
+    a finished child moves towards 100 %. Default a tenth of `rate`: one lesson
+    outweighs ten completions."""
 
     def __post_init__(self) -> None:
         """Validate models, names and rates.
@@ -107,7 +108,7 @@ class Motivated(ActuationSchema[MotivatedParameters]):
     """Time of the last event, or of the start."""
     _rule: Arbitration | None = None
     _last_parameters: MotivatedParameters | None = None
-    """Last parameters received."""
+    """Last received parameters."""
 
     @classmethod
     def check_activation(
@@ -143,7 +144,7 @@ class Motivated(ActuationSchema[MotivatedParameters]):
             )
             if self._stimulus is None:
                 self._stimulus_s = self.time_s
-            else:  # before it won
+            else:  # before the schema won
                 self._switch.recognise(self._stimulus)
             self._process_parameters()
         for child in self.children_given:

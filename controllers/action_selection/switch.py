@@ -8,7 +8,7 @@ Emotions and drives have strengths from 0 to 100 [CN1396856, equations (1) and (
 
     E[t+1] = E[t] + ke ΔE[t]        I[k+1] = I[k] + ki ΔI[k]
 
-`ke` and `ki` are gains per emotion and drive. The changes are preset too, for
+`ke` and `ki` are gains per emotion and drive. The changes are preset as well: for
 recognised events, for finished actions and with time. The result is bounded to 0 to
 100, as in CN1396856.
 """
@@ -31,8 +31,8 @@ from nao_testbed.models import BadInput, UnknownName
 EMOTIONS = ("joy", "sadness", "anger", "surprise", "disgust", "fear")
 """Six emotions of CN1396856."""
 DRIVES = ("exercise", "affection", "appetite", "curiosity")
-"""Drives named in CN1396856, which announces five. Appetite does not follow equation
-(2), but the charge of the battery: `set` it."""
+"""Drives named in CN1396856, which announces five. Appetite follows the battery charge
+instead of equation (2): use `set`."""
 LOWEST, HIGHEST = 0.0, 100.0
 
 
@@ -142,9 +142,9 @@ class Switch:
             effects: action to its changes on completion.
             reactions: event to its changes on recognition.
             rate: learning rate for praise and scolding, in [0, 1].
-            practice: learning rate for completion alone, in [0, 1]: a finished action
-                moves that much closer to 100 %. CN1396856 states neither sign nor size
-                of this change; 0: no change.
+            practice: learning rate for completion alone, in [0, 1]: the probability of
+                a finished action moves by this share towards 100 %. CN1396856 states
+                neither sign nor size of this change; 0: no change.
 
         Raises:
             BadInput: two models have the same priority.

@@ -20,7 +20,7 @@ class _Stream:
     items: int = -1
     sent: int = 0
     slots: int = 0
-    """Slots that ended before the stream started."""
+    """Number of slots that ended before the stream started."""
     is_paused: bool = False
     reason: EndReason | None = None
 
@@ -33,7 +33,7 @@ class _Schema:
 
 
 class MotionRules(ReservationRules):
-    """Methods for each kind of event of transmitter and schemas."""
+    """Checker with one method per kind of event of the transmitter and the schemas."""
 
     def _on_opened(self, event: t.Opened) -> None:
         super()._on_opened(event)

@@ -13,10 +13,10 @@ from nao_testbed.controllers.arbitration.tokens import NoticeKind, Refusal, Toke
 from nao_testbed.models.resources import DeviceKind, ResourceKind
 
 FULL = 10_000
-"""Value of 100 % in the unit of shares."""
+"""100 % in the unit of shares."""
 _Loss = t.Released | t.Revoked | t.Expired
 Sentences = Iterator[str]
-"""Texts that begin with the name of their rule."""
+"""Texts of violations, each beginning with the name of its rule."""
 
 
 @dataclass(eq=False)
@@ -27,7 +27,7 @@ class HeldToken:
     owner: str
     covers: dict[str, int] = field(default_factory=dict)
     inside: dict[str, "HeldToken | None"] = field(default_factory=dict)
-    """Leaf to the ancestor's token that contains it."""
+    """Leaf to the token of the ancestor that contains the leaf."""
     lent: set[str] = field(default_factory=set)
     ended: Refusal | None = None
 
@@ -161,8 +161,8 @@ class ReservationRules:
         for asked, _firm in self._waits.values() if self._has_changed else ():
             grown = asked.add_to and self._tokens.get(asked.add_to)
             if asked.shares and all(
-                not self._leaves[x].limits  # by consent of the motors' owner
-                and not (grown and x in grown.covers)  # it has that already
+                not self._leaves[x].limits  # the owner of the motors must consent
+                and not (grown and x in grown.covers)  # the token covers it already
                 and self._is_free(x, asked.owner, share)
                 and not any(self._before(x, asked))
                 for x, share in asked.shares.items()

@@ -1,9 +1,9 @@
-"""Synchronous command transmitter: from a command to what devices get in each slot.
+"""Synchronous command transmitter: from a command to device values in each slot.
 
     command -- command controller -- converters -- transmitter -- gate -- devices
 
 A command of the library becomes output commands for motion, light and sound; the
-converters make streams of them; the transmitter starts the streams of a group in one
+converters turn them into streams; the transmitter starts the streams of a group in one
 slot [CN1396856, fig. 17].
 
 commands        command controller and converters

@@ -1,10 +1,9 @@
 """Events of the transmitter and of the command controller before it.
 
-Streams are identified by the transmitter's numbers, orders by their own. Group and
-preset are None for independent streams and orders without points. The command
-controller emits events of orders, signals and conversions, the transmitter those of
-streams and groups. Items are reported only with `LedgerCfg.tells_commands`: some
-hundreds per second.
+Streams and orders have separate numbers. Group and preset are None for independent
+streams and orders without points. The command controller emits events of orders,
+signals and conversions; the transmitter emits events of streams and groups. Items are
+reported only with `LedgerCfg.tells_commands`: some hundreds per second.
 """
 
 from dataclasses import dataclass
@@ -17,26 +16,26 @@ from nao_testbed.models.library import Unit
 
 
 class NotOrdered(StrEnum):
-    """Why the command controller does nothing of an order."""
+    """Reason why the command controller refuses an order."""
 
     NO_TOKEN = "NO_TOKEN"
-    """A unit has no token, or one that does not cover all its leaves now."""
+    """A unit has no token, or its token does not cover all its leaves now."""
     NO_DEVICE = "NO_DEVICE"
     """The robot has no loudspeaker."""
     POSTURE_UNKNOWN = "POSTURE_UNKNOWN"
-    """The order needs a way to a posture, and the robot's posture is unknown."""
+    """The order needs transitions to a posture, and the robot's posture is unknown."""
     NO_WAY = "NO_WAY"
-    """No transitions lead to the posture in which the motion begins, or which is
-    ordered."""
+    """No transitions lead to the start posture of the motion or to the ordered
+    posture."""
 
 
 Streams = tuple[int, ...]
-"""Numbers of streams, rising."""
+"""Numbers of streams in ascending order."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StreamReceived(Event):
-    """A stream came to the transmitter (S3, S6)."""
+    """The transmitter received a stream (S3, S6)."""
 
     stream: int
     unit: Unit
@@ -47,30 +46,30 @@ class StreamReceived(Event):
     group: str | None
     preset: int | None
     points: int
-    """0 of an independent one."""
+    """Points of the stream; 0: independent."""
     after: int | None
-    """The stream that it follows; None: none."""
+    """Number of its predecessor; None: no predecessor."""
     is_interrupt: bool
     refused: NotReceived | None
-    """Why it was not received; None: it was."""
+    """Reason of the refusal; None: received."""
     is_genuine: bool = True
-    """Whether the token was issued with this secret, by this manager."""
+    """True if this ledger issued the token."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroupCompleted(Event):
-    """The points of a group sum to its preset (S8); nothing more may join it."""
+    """The points of a group sum to its preset (S8); no further stream may join it."""
 
     group: str
     preset: int
     streams: Streams
     found_by: Names
-    """The buses whose units found it by themselves, in their order."""
+    """Buses whose units detected the completion themselves, in their order."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroupStarted(Event):
-    """All first items of a group went out in this slot (S10)."""
+    """All first items of a group were sent in this slot (S10)."""
 
     group: str
     preset: int
@@ -79,7 +78,7 @@ class GroupStarted(Event):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StreamStarted(Event):
-    """The first item of a stream went out in this slot."""
+    """The first item of a stream was sent in this slot."""
 
     stream: int
     unit: Unit
@@ -88,12 +87,12 @@ class StreamStarted(Event):
     group: str | None
     preset: int | None
     items: int
-    """How many it has."""
+    """Number of items."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PartStarted(Event):
-    """The first item of a motion went out, of a stream of several: a way."""
+    """The first item of one motion of a stream of several motions was sent."""
 
     stream: int
     unit: Unit
@@ -103,38 +102,39 @@ class PartStarted(Event):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sent(Event):
-    """An item of a stream was on its bus in this slot; emitted in bus order."""
+    """An item of a stream was sent in this slot; emitted in bus order."""
 
     bus: str
     unit: Unit
     stream: int
     k: int
-    """Its place in the stream, from 0; -1: it leads back after an interrupt."""
+    """Index of the item in the stream, from 0; -1: an item that returns the robot to
+    the interrupted position."""
     group: str | None
     preset: int | None
     values: int
-    """How many leaves it commands; 0: nothing changes at this instant."""
+    """Number of commanded leaves; 0: no change in this slot."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StreamPaused(Event):
-    """An interrupt took a leaf of the stream or of its group, which pauses whole."""
+    """An interrupt uses a leaf of the stream or its group; the whole group pauses."""
 
     stream: int
     by: int
-    """The interrupt."""
+    """Number of the interrupting stream."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StreamResumed(Event):
-    """The stream goes on with its next item, in this slot."""
+    """The stream continues with its next item in this slot."""
 
     stream: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StreamEnded(Event):
-    """A stream that was received is over. DONE: its last item went out in this slot."""
+    """A received stream ended; with DONE, its last item was sent in this slot."""
 
     stream: int
     unit: Unit
@@ -143,9 +143,9 @@ class StreamEnded(Event):
     preset: int | None
     reason: EndReason
     sent: int
-    """How many of its items have gone out."""
+    """Number of items sent."""
     detail: str
-    """More about the reason, for people."""
+    """Text with details for people."""
 
 
 know_events(
@@ -163,7 +163,7 @@ know_events(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OrderReceived(Event):
-    """The command controller was asked for a command."""
+    """The command controller received an order for a command."""
 
     order: int
     name: str
@@ -171,58 +171,59 @@ class OrderReceived(Event):
     preset: int | None
     units: tuple[Unit, ...]
     follows: int | None
-    """The order whose motion it joins on to; None: none."""
+    """Number of the order whose motion its motion follows; None: no such order."""
     refused: NotOrdered | None
-    """Why nothing of it is done; None: it is."""
+    """Reason of the refusal; None: accepted."""
     begins: str | None = None
-    """State of the robot in which its first motion begins; None: any, or that in which
-    the order that it follows ends."""
+    """State of the robot in which its first motion begins. None: any state, or the end
+    state of the order that it follows."""
     ends: str | None = None
-    """State in which its motion ends; None: in no certain one."""
+    """State of the robot in which its motion ends; None: unspecified."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WayChosen(Event):
-    """The robot is elsewhere than when an order was received: another way."""
+    """The posture has changed since an order was received; the way is planned again."""
 
     order: int
     start: str
-    """Posture in which the robot is now."""
+    """Present posture of the robot."""
     end: str
-    """Posture to which the way leads."""
+    """Posture at the end of the way."""
     motions: Names
-    """Names of the motions that lead there; none where it is there."""
+    """Names of the motions of the way; empty if the robot is in that posture."""
     begins: str | None
-    """State of the robot in which the order's first motion begins; None: any."""
+    """State of the robot in which the order's first motion begins; None: any state."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PrepSent(Event):
-    """A prep command went to the motion converter: the initial motion."""
+    """A prep command for the initial motion was sent to the motion converter."""
 
     order: int
     group: str | None
     preset: int | None
     start: str
-    """Posture in which the robot is."""
+    """Present posture of the robot."""
     end: str
-    """Posture in which the motion of the order begins."""
+    """Start posture of the order's motion."""
     motions: Names
-    """Names of the motions that lead there, in their order."""
+    """Names of the motions of the way, in their order."""
     signal_at: int
-    """Timing information: the items left at which transmission is enabled."""
+    """Timing information: number of remaining items at which transmission is
+    enabled."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TransmitEnabled(Event):
     """The transmitter notified the motion converter of the remaining motion.
 
-    Emitted in the first slot that begins with at most `signal_at` items left.
+    Emitted in the first slot that starts with at most `signal_at` items left.
     """
 
     order: int
     stream: int
-    """Of the initial motion."""
+    """Number of the initial motion's stream."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -234,7 +235,7 @@ class SyncReceiveEnabled(Event):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CommandIssued(Event):
-    """An output command went to a converter, ID and points at its head."""
+    """An output command with ID and points was sent to a converter."""
 
     order: int
     unit: Unit
@@ -242,19 +243,19 @@ class CommandIssued(Event):
     group: str | None
     preset: int | None
     points: int
-    """0 of an independent one."""
+    """Points of the output; 0: independent."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Converted(Event):
-    """A converter made a stream and handed it to the transmitter."""
+    """A converter passed a stream to the transmitter."""
 
     order: int
     unit: Unit
     name: str
     stream: int
     is_initial: bool
-    """Whether it is the initial motion of its order."""
+    """True for the initial motion of the order."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -267,7 +268,7 @@ class OrderEnded(Event):
     preset: int | None
     reason: EndReason
     detail: str
-    """More about the reason, for people."""
+    """Text with details for people."""
 
 
 know_events(

@@ -1,8 +1,7 @@
-"""Tag and receipt of a stream: what its sender gives with it, and what it gets back.
+"""Tag and receipt of a stream: input from its sender, and the answer.
 
-The tag at the head of a synchronous stream names its group and its points; the receipt
-says how far the stream has come: `StreamState`, and `EndReason` or `NotReceived` in the
-end.
+The tag of a synchronous stream has its group and its points. The receipt shows the
+progress of the stream: its `StreamState`, and finally `EndReason` or `NotReceived`.
 """
 
 from dataclasses import dataclass
@@ -17,65 +16,66 @@ class StreamState(StrEnum):
     """State of a stream."""
 
     WAITING = "waiting"
-    """For its first slot, or for the rest of its group."""
+    """Waits for its first slot, or for the rest of its group."""
     RUNNING = "running"
     PAUSED = "paused"
-    """By an interrupt, until that is over and it is back where it was."""
+    """Paused by an interrupt, until the interrupt has ended and the stream is back at
+    its interrupted position."""
     ENDED = "ended"
 
 
 class EndReason(StrEnum):
-    """Why a stream ended; all streams of a group share it, but for DONE."""
+    """Reason why a stream ended; all streams of a group share it, except for DONE."""
 
     DONE = "done"
-    """All of its items went out."""
+    """All items were sent."""
     REVOKED = "revoked"
-    """Its authority was lost, or its sender withdrew it when it had started."""
+    """Its token was lost, or its sender withdrew it after the start."""
     DELETED = "deleted"
-    """It had not started, and its sender deleted it, or what it should follow did not
-    come to its end."""
+    """Its sender deleted it before the start, or its predecessor failed."""
     EXPIRED = "expired"
-    """Its group was not complete in time."""
+    """Its group was incomplete at the end of the time to live."""
     REJECTED = "rejected"
-    """It was refused, or its group was, because of a later stream."""
+    """It was refused, or a later stream caused the refusal of its group."""
     CANNOT_BEGIN = "cannot begin"
-    """The robot is not where it begins, or an item of it is not fit."""
+    """The robot is not at its start, or one of its items is invalid."""
     REPLACED = "replaced"
-    """A later independent stream commands the same leaf by the same right."""
+    """A later independent stream with the same right commands the same leaf."""
 
 
 class NotReceived(StrEnum):
-    """Why the transmitter refused a stream."""
+    """Reason why the transmitter refused a stream."""
 
     NO_TOKEN = "NO_TOKEN"
-    """Its token does not cover all its leaves now."""
+    """The token does not cover all leaves of the stream now."""
     GROUP_EXCEEDS = "GROUP_EXCEEDS"
     """The points of its group sum to more than the preset: the group is rejected."""
     DOUBLED_MEMBER = "DOUBLED_MEMBER"
-    """Its group has it, or one for the same leaf, already: the group is rejected."""
+    """Its group already has this stream or another one for the same leaf: the group is
+    rejected."""
     GROUP_DELETED = "GROUP_DELETED"
-    """Its group was deleted, rejected or has expired; it comes too late."""
+    """Its group was deleted, was rejected or has expired."""
     GROUP_STARTED = "GROUP_STARTED"
-    """Its group has started and is not over; it comes too late."""
+    """Its group is already running."""
     IN_USE = "IN_USE"
-    """A group that has started uses one of its leaves; interrupt it, or wait."""
+    """A running group uses one of its leaves; interrupt that group, or wait."""
     AFTER_FAILED = "AFTER_FAILED"
-    """What it should follow has ended, but not come to its end."""
+    """Its predecessor failed."""
     UNDER_WAY = "UNDER_WAY"
-    """This very stream was received before and is not over."""
+    """The same stream object was received before and has not ended."""
 
 
 class GroupKey(NamedTuple):
     """Key of the group of a stream.
 
-    The preset is part of it: points towards 10 never count towards 100.
+    The preset is part of the key: points towards 10 never count towards 100.
     """
 
     preset: int
     group: str
 
     def __str__(self) -> str:
-        """Return a form for people."""
+        """Return the key as text for people."""
         return f"{self.group!r} of {self.preset}"
 
 
@@ -83,22 +83,22 @@ class GroupKey(NamedTuple):
 class SyncTag:
     """The ID and the points of one stream [CN1396856, claims 6 and 7].
 
-    The group starts when the points of its streams sum to the preset: motion 20, light
-    10 and sound 70 to 100, say, or light 4 and sound 6 to 10.
+    The group starts when the points of its streams sum to the preset. Examples: motion
+    20 + light 10 + sound 70 = 100, or light 4 + sound 6 = 10.
     """
 
     group: str
-    """ID of the group. Groups that are under way at one time need different ones."""
+    """ID of the group; unique among the groups under way."""
     points: int
-    """What this stream adds, at least 1."""
+    """Points that this stream adds, at least 1."""
     preset: int = PRESET
     """Sum at which the group starts, at least 1."""
 
     def __post_init__(self) -> None:
-        """Refuse a head that could never count.
+        """Validate the ID and the numbers.
 
         Raises:
-            BadInput: the ID is empty, or a number is not whole or below 1.
+            BadInput: the ID is empty, or a number is not an integer of at least 1.
         """
         if not (isinstance(self.group, str) and self.group):
             raise BadInput(f"ID of a group is {self.group!r}; give a text.")
@@ -111,43 +111,44 @@ class SyncTag:
 
     @property
     def key(self) -> GroupKey:
-        """Its group."""
+        """Key of the stream's group."""
         return GroupKey(self.preset, self.group)
 
 
 def count_tag(group: str, total: int) -> SyncTag:
-    """Return the head in its general form: ID and number of streams.
+    """Return the tag in its general form: ID and number of streams.
 
-    Each stream counts one [CN1396856, claims 14 and 15].
+    Each stream has one point [CN1396856, claims 14 and 15].
 
     Raises:
-        BadInput: the ID is empty, or the number not whole or below 1.
+        BadInput: the ID is empty, or the number is not an integer of at least 1.
     """
     return SyncTag(group=group, points=1, preset=total)
 
 
 @dataclass(kw_only=True, slots=True, eq=False)
 class Receipt:
-    """The state of one stream. Its sender looks; only the transmitter writes."""
+    """State of one stream, read by its sender and written by the transmitter."""
 
     number: int
-    """Of the stream, counted from 1 in the order of receiving, refused ones too."""
+    """Number of the stream in the order of reception, from 1, including refused
+    streams."""
     received_tick: int
     refused: NotReceived | None = None
-    """Why it was not received; None: it was."""
+    """Reason of the refusal; None: received."""
     state: StreamState = StreamState.WAITING
     reason: EndReason | None = None
-    """Why it ended; None: it has not."""
+    """Reason of the end; None: not ended."""
     detail: str = ""
-    """More about that, for people."""
+    """Text with details for people."""
     started_tick: int | None = None
-    """Slot in which its first item went out."""
+    """Slot of its first item."""
     ended_tick: int | None = None
-    """Slot in which its last item went out, or in which it ended otherwise."""
+    """Slot of its last item, or of its end without one."""
     items: int | None = None
-    """How many it has; None before it starts."""
+    """Number of items; None before the start."""
     sent: int = 0
-    """How many of them have gone out."""
+    """Number of items sent."""
 
     @property
     def items_left(self) -> int | None:

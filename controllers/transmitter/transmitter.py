@@ -2,9 +2,9 @@
 
     receive -> areas of the buses -> points sum to the preset -> step -> gate -> settle
 
-[CN1396856, fig. 18 to 28]. Once a device slot `step` gives the gate one item of each
-stream that runs; `settle`, after the gate's flush, counts what was written. In a slot
-come first interrupts, then independent streams, then groups that are complete (S2 to
+[CN1396856, fig. 18 to 28]. Once per device slot, `step` passes one item of each running
+stream to the gate. `settle` runs after the gate's flush and counts the written items. A
+slot starts first interrupts, then independent streams, then complete groups (S2 to
 S10).
 
     transmitter = Transmitter(gate, ledger)
@@ -44,14 +44,14 @@ from nao_testbed.models import BadInput
 from nao_testbed.models.values import short
 
 ENDS_GROUP = (NotReceived.GROUP_EXCEEDS, NotReceived.DOUBLED_MEMBER)
-"""Refusals that end the whole group, since it can never be right."""
+"""Refusals that end the whole group, since it can never become valid."""
 
 
 class Transmitter:
-    """Buffers streams, starts them together and gives the gate their items.
+    """Buffer of streams that starts them together and passes their items to the gate.
 
-    Deterministic and single-threaded, as the ledger is. A receipt says how far its
-    stream has come; every end is an event too.
+    Deterministic and single-threaded, like the ledger. A receipt shows the progress of
+    its stream; every end is also reported as an event.
     """
 
     def __init__(
@@ -64,14 +64,14 @@ class Transmitter:
         """Create a transmitter without streams.
 
         Args:
-            gate: writes the items of each slot, those of a group all or none.
-            ledger: the gate's ledger; it validates tokens and receives events.
+            gate: gate that writes the items of each slot, and all or none of a group's.
+            ledger: ledger of the gate; it validates tokens and receives events.
             cfg: buses, their checking units, and the time to live of a group.
             permits: called before a group starts on its buses; None: always permitted.
         """
         self.cfg = cfg or TransmitterCfg()
         self.groups = Groups(self.cfg, ledger)
-        """Table of groups, for viewers and tests to read."""
+        """Table of groups, read by viewers and tests."""
         self.on_settled: list[Callable[[int], None]] = []
         """Called with the tick at the end of every `settle`."""
         self._ledger = ledger
@@ -79,7 +79,7 @@ class Transmitter:
         self._count = 0
         self._tick = 0
 
-    # -- streams come -----------------------------------------------------------------
+    # -- adding streams ----------------------------------------------------------------
 
     def receive(
         self,
@@ -92,27 +92,28 @@ class Transmitter:
         on_signal: OnSignal | None = None,
         start_check: StartCheck | None = None,
     ) -> Receipt:
-        """Receive a stream: an independent one starts at once, a tagged one waits.
+        """Receive a stream: without a tag it starts at once, with a tag it waits.
 
         Args:
-            stream: output to be played once.
-            tag: ID and points of its group; None: it is independent.
-            tick: present slot. A stream received before `step` may start in this slot.
-            after: predecessor; this stream and its group start in the slot after its
-                end, and fail if it fails.
+            stream: output, played once.
+            tag: ID and points of the stream's group; None: the stream is independent.
+            tick: present slot. A stream received before `step` can start in this slot.
+            after: predecessor. This stream and its group start in the slot after the
+                predecessor's end, and fail if the predecessor fails.
             signal_at: number of remaining items at which `on_signal` is called with the
-                slot: the transmit-enable signal. 0 is the end.
-            on_signal: called at the end of that slot's `settle`.
-            start_check: called in the slot of its start; returns why it cannot begin,
-                empty if it can.
+                slot: the transmit-enable signal. 0: at the end of the stream.
+            on_signal: callback at the end of that slot's `settle`.
+            start_check: called in the slot of the start; returns why the stream cannot
+                begin, empty if it can.
 
         Returns:
-            Its receipt, with the reason of a refusal. A surplus stream ends its group.
+            Receipt of the stream, with the reason if it was refused. A stream whose
+            points exceed the preset ends its group.
 
         Raises:
-            UnknownName: the ledger does not know one of its leaves.
-            BadInput: its token is not a token, one of its leaves is a composite, it
-                follows its own group, or time goes back.
+            UnknownName: a leaf of the stream is not in the ledger.
+            BadInput: the token has the wrong type, a leaf is a composite, the stream
+                follows its own group, or the tick decreases.
         """
         bus = self.cfg.bus_of(stream.unit)
         one = ReceivedStream(stream, bus, tag, after, signal_at, on_signal, start_check)
@@ -126,31 +127,31 @@ class Transmitter:
         delete: Iterable[GroupKey] = (),
         start_check: StartCheck | None = None,
     ) -> Receipt:
-        """Join an action on to what runs: it starts at the next slot.
+        """Start a stream in the next slot and pause running streams that share a leaf.
 
-        What runs and has one of its leaves pauses, a group whole, until it is over.
+        A group pauses as a whole until the interrupt has ended.
 
         Args:
-            stream: what to put out.
-            tick: now.
-            delete: groups that are not to start any more; one that has, is revoked.
+            stream: output of the interrupt.
+            tick: present slot.
+            delete: groups to delete; a group that has started is revoked.
             start_check: as in `receive`.
 
         Raises:
-            UnknownName: it has a leaf that the ledger does not know.
-            BadInput: one of its leaves is a composite, or time goes back.
+            UnknownName: a leaf of the stream is not in the ledger.
+            BadInput: a leaf is a composite, or the tick decreases.
         """
         bus = self.cfg.bus_of(stream.unit)
         one = ReceivedStream(stream, bus, start_check=start_check, is_interrupt=True)
         return self._take(one, tick, delete)
 
-    # -- streams go -------------------------------------------------------------------
+    # -- removing streams --------------------------------------------------------------
 
     def delete_group(self, key: GroupKey, tick: int) -> bool:
-        """End a group: no item of it goes out from now on.
+        """End a group; none of its items is sent from now on.
 
         Returns:
-            Whether there was one, waiting or running.
+            True if there was such a group, waiting or running.
         """
         check_tick(tick)
         group = self.groups.find(key)
@@ -162,7 +163,7 @@ class Transmitter:
         """End a stream and the group that it belongs to.
 
         Returns:
-            Whether it was not over.
+            True if the stream had not ended yet.
         """
         check_tick(tick)
         one = self.groups.find_stream(receipt)
@@ -173,39 +174,39 @@ class Transmitter:
     def is_under_way(self, key: GroupKey, tick: int) -> bool:
         """Return True if the key is in use and unavailable for a new group.
 
-        Its group waits, runs, or ended so recently that late streams may still arrive.
+        The group waits, runs, or ended so recently that late streams may still arrive.
         """
         groups = self.groups
         return groups.find(key) is not None or groups.is_dead(key, tick)
 
-    # -- a slot -----------------------------------------------------------------------
+    # -- a slot ------------------------------------------------------------------------
 
     def step(self, tick: int) -> None:
-        """Start what may start, and give the gate this slot's item of what runs.
+        """Start the streams that are due, and pass this slot's items to the gate.
 
         Raises:
-            BadInput: time goes back.
+            BadInput: the tick decreases.
         """
         self._pass_time(tick)
         self.groups.expire(tick, tick)
         self._slots.step(tick)
 
     def settle(self, tick: int) -> None:
-        """Count what the gate has written in this slot; to be called after its flush.
+        """Count the items written by the gate in this slot; call it after the flush.
 
-        A group of which one item was refused is over: nothing of it was written.
+        If one item of a group was refused, none was written, and the group ends.
         """
         check_tick(tick)
         self._slots.settle(tick)
         for hear in self.on_settled:
             hear(tick)
 
-    # -- inside -----------------------------------------------------------------------
+    # -- internals ---------------------------------------------------------------------
 
     def _take(
         self, one: ReceivedStream, tick: int, delete: Iterable[GroupKey] = ()
     ) -> Receipt:
-        """Number, check and report a stream; queue it, or end its group."""
+        """Number, check and report a stream, then queue it or end its group."""
         self._pass_time(tick)
         self.groups.expire(tick - 1, tick)
         self._count += 1
@@ -229,14 +230,14 @@ class Transmitter:
         return receipt
 
     def _check_right(self, one: ReceivedStream) -> NotReceived | None:
-        """Refuse a stream without a right before it can do harm to a group."""
+        """Return a refusal if the token does not cover the stream's leaves."""
         stream = one.stream
         lent = () if one.tag is None else self._ledger.lent(stream.token)
         one.receipt.detail = missing_right(self._ledger, stream, lent)
         return NotReceived.NO_TOKEN if one.receipt.detail else None
 
     def _check_place(self, one: ReceivedStream, tick: int) -> NotReceived | None:
-        """Return what keeps a stream from waiting or starting, None if nothing does."""
+        """Return the reason why a stream can neither wait nor start, or None."""
         after, tag = one.after, one.tag
         if after is not None and after.is_over and not after.is_done:
             return NotReceived.AFTER_FAILED
@@ -253,7 +254,7 @@ class Transmitter:
                 )
             return self.groups.refusal(one, tick)
         if one.is_interrupt or (after is not None and not after.is_done):
-            return None  # it pauses those that use its leaves, or waits for them
+            return None  # it pauses the streams on its leaves, or waits for them
         users = self.groups.users(one.stream.leaves)
         in_use = any(user.tag is not None for user in users)
         return NotReceived.IN_USE if in_use else None
@@ -278,7 +279,7 @@ class Transmitter:
         )
 
     def _delete(self, group: Group, reason: EndReason, tick: int, detail: str) -> None:
-        """End a group; one of which something went out is revoked."""
+        """End a group; it counts as revoked if an item was sent."""
         reason = EndReason.REVOKED if group.has_started else reason
         self.groups.end(group, reason, tick, detail)
 
@@ -293,7 +294,7 @@ class Transmitter:
 
 
 def _check_leaves(ledger: Ledger, stream: Stream) -> None:
-    """Raise unless the token is one and the ledger knows all leaves."""
+    """Raise if the token has the wrong type or a leaf is not in the ledger."""
     if type(stream.token) is not Token:
         raise BadInput(
             f"token of {stream.label!r} is {short(stream.token)}; give that of a "

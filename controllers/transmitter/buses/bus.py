@@ -1,8 +1,8 @@
 """Buses of a transmitter, and the units that check waiting groups.
 
-Before each bus stands a unit that buffers streams and tests the points of their groups
-[CN1396856, fig. 26: 131 to 133]. The controller of a bus may keep a group from breaking
-in on it (S9, S91).
+Each bus has a unit that buffers streams and checks the points of their groups
+[CN1396856, fig. 26: 131 to 133]. The controller of a bus can delay the start of a group
+(S9, S91).
 """
 
 from collections.abc import Callable, Mapping
@@ -17,18 +17,19 @@ class Watch(StrEnum):
     """Unit that checks whether the points of a group sum to the preset."""
 
     WATCHING = "watching"
-    """The unit of each bus, in the memory that all share [CN1396856, claim 16]."""
+    """The unit of each bus checks the shared memory [CN1396856, claim 16]."""
     ELECTED = "elected"
-    """Unit of the first bus, which notifies the others [CN1396856, fig. 25 to 28]."""
+    """Only the unit of the first bus checks, and notifies the others [CN1396856, fig.
+    25 to 28]."""
 
 
 def one_bus() -> dict[str, tuple[Unit, ...]]:
-    """Return one bus for all units [CN1396856, fig. 18]."""
+    """Return a mapping with one bus for all units [CN1396856, fig. 18]."""
     return {"main": tuple(Unit)}
 
 
 def bus_each() -> dict[str, tuple[Unit, ...]]:
-    """Return a bus for each unit [CN1396856, fig. 25]."""
+    """Return a mapping with a separate bus per unit [CN1396856, fig. 25]."""
     return {unit.value: (unit,) for unit in Unit}
 
 
@@ -37,14 +38,14 @@ class TransmitterCfg:
     """Settings of one transmitter."""
 
     buses: Mapping[str, tuple[Unit, ...]] = field(default_factory=one_bus)
-    """Bus to the units on it; each unit is on one bus."""
+    """Bus to its units; each unit is on exactly one bus."""
     watch: Watch = Watch.WATCHING
     ttl_s: float = 10.0
-    """Time in s for which a group may be incomplete, from its first stream on. After
-    that it is deleted, and late streams are refused for as long again."""
+    """Time in s for which a group may be incomplete, from its first stream on. Then the
+    group is deleted, and late streams are refused for the same time."""
 
     def __post_init__(self) -> None:
-        """Refuse buses that leave a unit out or take it twice.
+        """Validate the buses and the time to live.
 
         Raises:
             BadInput: a unit is on no bus or on two, or the time is not positive.
@@ -65,6 +66,6 @@ class TransmitterCfg:
 
 
 Permits = Callable[[str, int], bool]
-"""Whether a group may start on a bus in a slot: asked of each of its buses, and it
-starts in the first slot in which all permit it. Independent streams do not ask
+"""Callback that returns True if a group may start on a bus in a slot. A group starts in
+the first slot in which all its buses permit it. Independent streams need no permission
 [CN1396856, fig. 20: from S5 straight to S10]."""

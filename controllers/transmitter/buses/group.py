@@ -1,4 +1,4 @@
-"""A received stream, and the group with which it starts, pauses and ends."""
+"""Received streams and their groups, which start, pause and end together."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,38 +11,41 @@ from nao_testbed.controllers.transmitter.streams import Item, Present, Stream
 from nao_testbed.models.library import Unit
 
 UNIT_ORDER = {unit: place for place, unit in enumerate(Unit)}
-"""Place of a unit's items within an instant [CN1396856, fig. 18]."""
+"""Unit to the rank of its items within a slot [CN1396856, fig. 18]."""
 OnSignal = Callable[[int], None]
-"""Callback with the first slot in which at most `signal_at` items are left."""
+"""Callback; its argument is the first slot in which at most `signal_at` items are
+left."""
 StartCheck = Callable[[Present], str]
-"""Says, given the set-points, why a stream cannot begin; empty: it can."""
+"""Function of the present set-points; returns why a stream cannot begin, empty if it
+can."""
 
 
 @dataclass(slots=True, eq=False)
 class ReceivedStream:
-    """One stream, from its receipt to its end."""
+    """Stream with its state, from reception to end."""
 
     stream: Stream
     bus: str
     tag: SyncTag | None = None
-    """None: it is independent."""
+    """Tag with the group; None: an independent stream."""
     after: Receipt | None = None
-    """Of the stream that has to come to its end before; None: of none."""
+    """Receipt of the predecessor, which must end first; None: no predecessor."""
     signal_at: int | None = None
-    """Remaining items at which the sender is notified; None: never, or already."""
+    """Number of remaining items at which the sender is notified; None: never, or
+    already notified."""
     on_signal: OnSignal | None = None
     start_check: StartCheck | None = None
-    """Asked at its start; None: it can begin."""
+    """Check called at the start; None: no check."""
     is_interrupt: bool = False
     receipt: Receipt = field(init=False)
     group: "Group" = field(init=False)
-    """With which it starts; alone in it if it is independent."""
+    """Group with which the stream starts; an independent stream has its own."""
     values: int = 0
-    """Leaves that its item of this slot commands."""
+    """Number of leaves that the item of this slot commands."""
 
     @property
     def number(self) -> int:
-        """Of the stream, in the order of receiving."""
+        """Number of the stream, in the order of reception."""
         return self.receipt.number
 
     @property
@@ -59,19 +62,19 @@ class ReceivedStream:
 
 
 Part = tuple[ReceivedStream, Item]
-"""What one stream puts out in a slot."""
+"""Stream with its item of a slot."""
 
 
 class GroupState(StrEnum):
     """State of a group."""
 
     INCOMPLETE = "incomplete"
-    """Its points do not sum to the preset yet."""
+    """The points do not sum to the preset yet."""
     WAITING = "waiting"
-    """Complete; for what it follows, for its leaves, for its buses or its slot."""
+    """Complete; waits for its predecessor, its leaves, its buses or its slot."""
     RUNNING = "running"
     PAUSED = "paused"
-    """By interrupts, and until it is back where it was."""
+    """Paused by interrupts, until the group is back at its interrupted position."""
     OVER = "over"
 
 
@@ -80,15 +83,15 @@ class GroupSnapshot:
     """Snapshot of a group, or of an independent stream."""
 
     name: str
-    """Preset and group, or what the stream is called."""
+    """Preset and group, or label of the independent stream."""
     state: GroupState
     points: int
     preset: int | None
-    """Points that it needs; None: an independent stream."""
+    """Sum of points at which it starts; None: an independent stream."""
     due_tick: int | None
-    """When it expires if it stays incomplete."""
+    """Slot in which it expires if it stays incomplete."""
     waits_for: tuple[str, ...]
-    """What has a leaf that it needs, or has to end before."""
+    """Names of the streams that use its leaves or that it follows."""
     leaves: tuple[str, ...]
 
 
@@ -97,33 +100,34 @@ class Group:
     """Streams that start and pause together: a group, or an independent stream."""
 
     key: GroupKey | None
-    """None: an independent stream."""
+    """Key of the group; None: an independent stream."""
     due_tick: int = 0
-    """When it expires if it is incomplete."""
+    """Slot in which it expires if it is incomplete."""
     state: GroupState = GroupState.INCOMPLETE
     streams: list[ReceivedStream] = field(default_factory=list)
-    """In the order of their numbers."""
+    """Streams in the order of their numbers."""
     live: list[ReceivedStream] = field(default_factory=list)
     """Streams that have not ended."""
     points: int = 0
-    """Sum of its streams' (S8, S81)."""
+    """Sum of the streams' points (S8, S81)."""
     after: set[int] = field(default_factory=set)
-    """Numbers of the streams that have to come to their end before."""
+    """Numbers of the streams that must end before this group starts."""
     place: int = 0
     """Position in the waiting line, in order of arrival."""
     has_started: bool = False
-    """Whether first items have gone out."""
+    """True if first items have been sent."""
     batch: Batch | None = None
-    """What it gave the gate in this slot, between `step` and `settle`."""
+    """Batch passed to the gate in this slot, between `step` and `settle`."""
     blockers: dict["Group", None] = field(default_factory=dict)
-    """Interrupts that have its leaves while it is paused; none: it may come back."""
+    """Interrupts that use its leaves while it is paused; empty: it can return."""
     lead: list[list[Part]] | None = None
-    """What leads it back to where it was, a slot each; None: not known yet."""
+    """Items per slot that return it to its interrupted position; None: not computed
+    yet."""
     blocks: list["Group"] = field(default_factory=list)
-    """What it has paused, as an interrupt."""
+    """Groups that it has paused as an interrupt."""
 
     def join(self, one: ReceivedStream) -> None:
-        """Take a stream that was received."""
+        """Add a received stream."""
         one.group = self
         self.streams.append(one)
         self.live.append(one)
@@ -132,7 +136,7 @@ class Group:
 
     @property
     def leaves(self) -> list[str]:
-        """Those of its streams that have not ended."""
+        """Leaves of its live streams."""
         return [leaf for one in self.live for leaf in one.stream.leaves]
 
     def break_batch(self) -> None:

@@ -2,14 +2,14 @@
 
     INCOMPLETE -- points sum to the preset --> WAITING --> RUNNING <--> PAUSED --> OVER
 
-All units of the buses share it as their memory for the IDs of groups and their points:
-[CN1396856, fig. 19 and 27] has an area for the ID and one for the points of each
-converter; here the streams of a group represent both. All units read one sum, so a
-group is complete for all of them at once. An independent stream is a group of one.
+All units of the buses share this memory for group IDs and points. [CN1396856, fig. 19
+and 27] has one area for the ID and one for the points of each converter; here the
+streams of a group represent both. All units read one sum, so a group becomes complete
+for all of them at once. An independent stream is a group of one.
 
-Streams of an incomplete group are buffered and not sent. A waiting group costs nothing
-in a slot: its points are checked when a stream arrives, its time to live is in a heap,
-and the stream that it follows, or that uses one of its leaves, resumes it at its end.
+Streams of an incomplete group are buffered and not sent. A waiting group costs no time
+per slot. Its points are checked when a stream arrives, its time to live is in a heap,
+and the end of the stream that blocks it releases it.
 """
 
 import heapq
@@ -52,29 +52,29 @@ class Groups:
         self.emit: Callable[[Event], None] = ledger.emit
         self._by_key: dict[GroupKey, Group] = {}
         self._streams: dict[int, ReceivedStream] = {}
-        """Active streams, by the identity of their output."""
+        """Id of an output to its active stream."""
         self._received: dict[Receipt, ReceivedStream] = {}
-        """The same by their receipts."""
+        """Id of a receipt to its active stream."""
         self._users: dict[str, list[ReceivedStream]] = {}
-        """Leaf to the streams of groups that run or are paused."""
+        """Leaf to the running and paused streams that use it."""
         self.running: dict[Group, None] = {}
-        """In the order of their starts, paused ones too."""
+        """Running and paused groups in the order of their starts."""
         self.paused: dict[Group, None] = {}
         self.interrupts: list[Group] = []
-        """To start in the next slot."""
+        """Interrupts that start in the next slot."""
         self.at_once: list[Group] = []
-        """Independent streams to start in the next slot, whatever waits."""
+        """Independent streams that start in the next slot."""
         self.free: list[Group] = []
-        """Others that wait, and that nothing is known to hold."""
+        """Waiting groups without a known blocker."""
         self._held: dict[int, list[Group]] = {}
-        """Stream to the groups that wait for its end."""
+        """Stream to the groups that wait for the stream's end."""
         self._dead: dict[GroupKey, int] = {}
-        """Groups that ended before their start, and the slot until which their late
-        streams are refused."""
+        """Group that ended before its start to the slot until which late streams of the
+        group are refused."""
         self._due: list[tuple[int, int, GroupKey]] = []
         self._count = 0
 
-    # -- looking ----------------------------------------------------------------------
+    # -- queries -----------------------------------------------------------------------
 
     @property
     def has_listeners(self) -> bool:
@@ -82,15 +82,15 @@ class Groups:
         return bool(self._listeners)
 
     def find(self, key: GroupKey) -> Group | None:
-        """Return a group that is not over; None: there is none."""
+        """Return the active group with this key, or None."""
         return self._by_key.get(key)
 
     def stream(self, stream: Stream) -> ReceivedStream | None:
-        """Return what was received as this very stream and is not over."""
+        """Return the active record of this stream object, or None."""
         return self._streams.get(id(stream))
 
     def find_stream(self, receipt: Receipt) -> ReceivedStream | None:
-        """Return what has a receipt of this transmitter; None: it is over."""
+        """Return the active stream with this receipt, or None."""
         return self._received.get(receipt)
 
     def now(self) -> tuple[GroupSnapshot, ...]:
@@ -117,11 +117,11 @@ class Groups:
         )
 
     def is_dead(self, key: GroupKey, tick: int) -> bool:
-        """Return True if a group has ended, and its further streams are refused."""
+        """Return True if a group has ended and late streams of it are refused."""
         return self._dead.get(key, tick) > tick
 
     def refusal(self, one: ReceivedStream, tick: int) -> NotReceived | None:
-        """Return why a stream cannot join its group; None: it can."""
+        """Return the reason why a stream cannot join its group, or None."""
         if one.tag is None:
             return None
         key = one.tag.key
@@ -137,19 +137,19 @@ class Groups:
         return None
 
     def users(self, leaves: Iterable[str]) -> list[ReceivedStream]:
-        """Return the groups that use any of some leaves, including paused ones."""
+        """Return the running and paused groups that use any of the leaves."""
         users = self._users
         found = chain.from_iterable(users.get(leaf, ()) for leaf in leaves)
         return list(dict.fromkeys(found))
 
-    # -- waiting ----------------------------------------------------------------------
+    # -- waiting -----------------------------------------------------------------------
 
     def add(self, one: ReceivedStream, tick: int) -> None:
         """Add a stream; it waits for its group, its predecessor, or the next slot.
 
-        The units sum the points of its group (S6 to S8). CN1396856 first checks for
-        another stream with the ID (S7); that check only avoids the sum, and would keep
-        a group of one stream waiting forever.
+        The units sum the points of its group (S6 to S8). CN1396856 first looks for
+        another stream with the ID (S7). That check only saves the sum, and would keep a
+        group of one stream waiting forever.
         """
         key, after = None if one.tag is None else one.tag.key, one.after
         group = self._by_key.get(key) if key is not None else None
@@ -185,7 +185,7 @@ class Groups:
         return False
 
     def expire(self, due: int, now: int) -> None:
-        """End the incomplete groups whose time to live was over at a tick."""
+        """End the incomplete groups whose time to live had passed at a tick."""
         while self._due and self._due[0][0] <= due:
             _, _, key = heapq.heappop(self._due)
             if self._dead.get(key, due + 1) <= due:
@@ -200,10 +200,10 @@ class Groups:
                 why = f"not complete within {self._cfg.ttl_s:g} s"
                 self.end(group, EndReason.EXPIRED, now, why)
 
-    # -- running ----------------------------------------------------------------------
+    # -- running -----------------------------------------------------------------------
 
     def run(self, group: Group) -> None:
-        """Start a group; it uses its leaves from now on."""
+        """Start a group and register it as the user of its leaves."""
         self.running[group] = None
         for one in group.live:
             one.receipt.state = StreamState.RUNNING
@@ -211,7 +211,7 @@ class Groups:
                 self._users.setdefault(leaf, []).append(one)
 
     def pause(self, group: Group, by: Group, tick: int) -> None:
-        """Pause a group until an interrupt is over."""
+        """Pause a group until an interrupt has ended."""
         group.blockers[by] = None
         group.lead = None
         by.blocks.append(group)
@@ -233,12 +233,12 @@ class Groups:
             if self._listeners:
                 self.emit(StreamResumed(tick=tick, stream=one.number))
 
-    # -- ending -----------------------------------------------------------------------
+    # -- ending ------------------------------------------------------------------------
 
     def end(self, group: Group, reason: EndReason, tick: int, detail: str = "") -> None:
         """End the remaining streams of a group; withdraw its items of this slot.
 
-        If it has not started, its late streams are refused for a time.
+        If the group has not started, late streams of it are refused for a time.
         """
         group.break_batch()
         if group.state in (GroupState.INCOMPLETE, GroupState.WAITING):
@@ -249,7 +249,7 @@ class Groups:
     def end_stream(
         self, one: ReceivedStream, reason: EndReason, tick: int, detail: str = ""
     ) -> None:
-        """End one stream, release its leaves, and resume the groups behind it."""
+        """End one stream, release its leaves, and resume the groups that it blocked."""
         receipt, group = one.receipt, one.group
         if receipt.is_over:
             return
@@ -277,12 +277,13 @@ class Groups:
         self._streams.pop(id(one.stream), None)
         del self._received[one.receipt]
 
-    # -- inside -----------------------------------------------------------------------
+    # -- internals ---------------------------------------------------------------------
 
     def _finders(self, group: Group) -> tuple[str, ...]:
         """Return the buses whose units detect the completion of a group.
 
-        Either every bus with a part of it checks, or the first one notifies the others.
+        Either every bus that carries a part of the group checks, or the first bus
+        notifies the others.
         """
         buses = tuple(self._cfg.buses)
         if self._cfg.watch is Watch.ELECTED:
@@ -308,7 +309,7 @@ class Groups:
             self.free.append(group)
 
     def _notify_followers(self, one: ReceivedStream, tick: int) -> None:
-        """Resume the groups that waited for a stream; end those that depended on it."""
+        """Resume the groups that waited for a stream; end them if the stream failed."""
         for group in self._held.pop(one.number, ()):
             if not group.live:
                 continue
@@ -327,7 +328,7 @@ class Groups:
         self.end(group, EndReason.DELETED, tick, why)
 
     def _remember_dead(self, group: Group, tick: int) -> None:
-        """Remember for a time that a group was ended before its start."""
+        """Record for a limited time that a group ended before its start."""
         group.state = GroupState.OVER
         if group.key is not None:
             del self._by_key[group.key]

@@ -1,16 +1,16 @@
 """Streams that start, send, pause and resume in a slot.
 
-Independent streams start at once. A complete group is held by a stream that it follows,
-by a leaf that is in use, or by a bus that does not permit it. The first two need
-no check per slot: the end of the blocking stream resumes the group.
+Independent streams start at once. A complete group waits for the stream that it
+follows, for a leaf in use, or for the permission of a bus. The first two need no check
+per slot: the end of the blocking stream resumes the group.
 
 A token must cover all leaves of its stream when it is received and while it runs. In
 each slot either all items of a group are sent or none.
 
-An interrupt joins the running action: its stream starts in the next slot, and running
-streams that share a leaf with it pause, groups as a whole. After it they return to
-their interrupted position and continue with the next item. Streams that have not
-started may be deleted instead.
+An interrupt starts its stream in the next slot. Running streams that share a leaf with
+it pause, groups as a whole. After the interrupt they return to their interrupted
+position and continue with the next item. Streams that have not started can be deleted
+instead.
 """
 
 from collections.abc import Collection, Sequence
@@ -117,7 +117,7 @@ class Slots:
         for signal in signals:
             signal(tick)
 
-    # -- starting ---------------------------------------------------------------------
+    # -- starting ----------------------------------------------------------------------
 
     def _start_interrupts(self, tick: int) -> None:
         """Start the interrupts and pause the streams that use their leaves (S2).
@@ -174,7 +174,7 @@ class Slots:
         groups = self._groups
         waiting, groups.free = groups.free, []
         for group in sorted(waiting, key=_place):
-            if group.key is None:  # it became free just now
+            if group.key is None:  # it is independent and was blocked until now
                 groups.free.append(group)
             elif group.live and not groups.hold(group):
                 if self._is_permitted(group, tick):
@@ -216,7 +216,7 @@ class Slots:
         self._groups.run(group)
         return True
 
-    # -- running ----------------------------------------------------------------------
+    # -- running -----------------------------------------------------------------------
 
     def _revoke_lost(self, tick: int) -> None:
         """End each group that has lost a right, after a change of the ledger."""
@@ -231,7 +231,7 @@ class Slots:
         self._seen = changes
 
     def _send(self, tick: int) -> None:
-        """Give the gate every stream's item of this slot, a batch for each group."""
+        """Pass every stream's item of this slot to the gate, one batch per group."""
         for group in tuple(self._groups.running):
             group.break_batch()  # from a slot without `settle`
             if group.state is GroupState.RUNNING:
@@ -252,7 +252,7 @@ class Slots:
                 one.values = len(item)
 
     def _count(self, group: Group, tick: int, signals: list[OnSignal]) -> list[_Out]:
-        """Count the items of a group that went out; collect the signals now due."""
+        """Count the sent items of a group, and collect the signals now due."""
         if not group.has_started:
             self._emit_started(group, tick)
         out = []
@@ -313,7 +313,7 @@ def _resting(live: Sequence[ReceivedStream], parts: Sequence[Part]) -> RequiredR
 
 
 def _bus_order(out: _Out) -> tuple[str, int, int]:
-    """Order items as they stand on each bus within an instant."""
+    """Return the sort key of an item within its slot: the order on the bus."""
     one, _ = out
     return one.bus, UNIT_ORDER[one.stream.unit], one.number
 

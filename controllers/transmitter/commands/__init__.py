@@ -1,10 +1,9 @@
-"""From a command to its output commands, at the right moment.
+"""Command pipeline: from a command to timed output commands.
 
-pipeline     the stages of a command, in order; their front: the command controller
-order        the record that goes through them: outputs, tokens, stage, receipts
-planning     resolve and plan: outputs, the motion before, the way to the start
-rights       admit: tokens of all outputs, and what is lent until their turn
-posture      estimate of where the robot is
-converter    motion, light and sound become streams, after some time
-timing       settings, and the slots that they take
+pipeline     the stages of a command, in order; the command controller calls them order
+the record of an order: outputs, tokens, stage, receipts planning     resolve and plan:
+outputs, the preceding motion, the way to the start rights       admit: tokens of all
+outputs, and loans until the turn of the order posture      estimate of the robot's
+posture converter    conversion of motion, light and sound to streams, with its duration
+timing settings, and their conversion to slots
 """

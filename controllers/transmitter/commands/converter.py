@@ -1,7 +1,7 @@
-"""Converters: from what a unit puts out to a stream, in the time that it takes.
+"""Converters from the content of an output to a stream.
 
-One for each unit: motion (102), light (103) and sound (104) [CN1396856, fig. 10]. How
-long a conversion takes is expected beforehand; what it takes in truth may differ.
+There is one converter per unit: motion (102), light (103) and sound (104) [CN1396856,
+fig. 10]. Each conversion has an expected duration; the true one may differ.
 """
 
 from collections.abc import Collection, Iterable
@@ -22,13 +22,13 @@ class Converters:
     """Converters for the effectors of one robot."""
 
     def __init__(self, effectors: EffectorLeaves, voice: Voice, slot_s: float) -> None:
-        """Create them from leaves, a voice and the length of a slot in s."""
+        """Create converters for leaves, a voice and the length of a slot in s."""
         self._effectors = effectors
         self._voice = voice
         self._slot_s = slot_s
 
     def leaves(self, content: Content) -> tuple[str, ...]:
-        """Return the leaves that an output commands; empty if the robot lacks them.
+        """Return the leaves that a content commands; empty if the robot lacks them.
 
         Raises:
             UnknownName: a motion moves an unknown motor, or a pattern lights a leaf
@@ -45,7 +45,7 @@ class Converters:
         return tuple(effectors.motors[joint] for joint in joints)
 
     def make(self, content: Content, token: Token) -> Stream:
-        """Return the stream of an output that a token permits.
+        """Return the stream of a content, commanded with a token.
 
         Raises:
             BadInput: a text is empty, or the robot has no loudspeaker.

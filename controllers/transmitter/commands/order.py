@@ -1,7 +1,7 @@
-"""The record that goes through the pipeline: outputs of a command, and its order.
+"""Outputs of a command, and the record of an order in the pipeline.
 
-`OutputSet` is an entry of DB1 with its names resolved. `PlacedOrder` is the record of
-an order, read by its sender and updated by the pipeline, stage by stage.
+`OutputSet` is an entry of DB1 with resolved names. `PlacedOrder` is the record of an
+order; its sender reads it, and each stage of the pipeline updates it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -34,30 +34,30 @@ from nao_testbed.models.library import (
 
 @dataclass(frozen=True, kw_only=True)
 class OutputSet:
-    """An entry of DB1 with its names looked up, or one made for the occasion.
+    """Entry of DB1 with resolved names, or outputs given directly.
 
-    With points its outputs start in one instant, or not at all; without, each starts by
-    itself.
+    With points, all outputs start in one slot or none does; without points, each output
+    starts independently.
     """
 
     name: str
     motion: Motion | None = None
     to: str | None = None
-    """In the place of a motion: the posture to which transitions of DB2 lead from where
-    the robot is."""
+    """Instead of a motion: target posture, reached by transitions of DB2."""
     light: LightPattern | None = None
     sound: Sound | None = None
     points: Mapping[Unit, int] = field(default_factory=dict)
-    """Of each output, or empty."""
+    """Points of each output, or empty."""
     preset: int = PRESET
-    """Sum of points at which the group starts; less here if others join it."""
+    """Sum of points at which the group starts; larger than the sum here if other orders
+    join the group."""
 
     def __post_init__(self) -> None:
-        """Refuse a set that could never start.
+        """Validate the outputs and their points.
 
         Raises:
-            BadInput: it has no output, or two for the motors, or points of other units
-                than its outputs, or more of them than the preset.
+            BadInput: there is no output, or two outputs use the motors, or the units of
+                points and outputs differ, or the points exceed the preset.
         """
         if not self.units:
             raise BadInput(
@@ -82,7 +82,7 @@ class OutputSet:
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:
-        """The units that it uses, in their order on a bus."""
+        """Units of its outputs, in their order on a bus."""
         contents = (self.motion or self.to, self.light, self.sound)
         return tuple(
             unit
@@ -92,12 +92,12 @@ class OutputSet:
 
     @property
     def way_to(self) -> str | None:
-        """Posture to which transitions lead, first or all the way; None: none."""
+        """Start posture of its motion, or its target; None: no transitions needed."""
         return self.to if self.motion is None else self.motion.start
 
     @property
     def posture_after(self) -> str | None:
-        """Posture in which its motion ends; None: in no stored one."""
+        """Posture in which its motion ends; None: no stored posture."""
         return self.to if self.motion is None else self.motion.end
 
     @property
@@ -107,12 +107,12 @@ class OutputSet:
 
     @cached_property
     def changes_posture(self) -> bool:
-        """True if it names the posture in which it begins or ends."""
+        """True if it has a start or end posture."""
         return self.way_to is not None or self.posture_after is not None
 
 
 def look_up(command: Order | OutputSet, library: Library) -> OutputSet:
-    """Return an entry of DB1 with what its names stand for; outputs as they are.
+    """Return an entry of DB1 with its names resolved; an `OutputSet` is unchanged.
 
     Raises:
         UnknownName: a name is not in the library.
@@ -132,89 +132,92 @@ def look_up(command: Order | OutputSet, library: Library) -> OutputSet:
 
 
 Tokens = Token | Mapping[Unit, Token]
-"""One token for all units, or one for each; a unit without one is refused."""
+"""One token for all units, or one per unit; a unit without a token is refused."""
 
 
 class OrderStage(StrEnum):
-    """Position of an order in the pipeline, in the order in which they happen.
+    """Stage of an order in the pipeline, in chronological order.
 
-    Lights and sounds of an independent order are issued at once, whatever its motion
-    waits for.
+    Lights and sounds of an independent order are issued at once, even if its motion
+    waits.
     """
 
     RECEIVED = "received"
-    """It is being planned and admitted."""
+    """The order is being planned and admitted."""
     FOLLOWING = "following"
-    """It waits until the motion of the order before is about to end."""
+    """The order waits until the preceding motion is about to end."""
     PREPARING = "preparing"
-    """Its initial motion is issued, converted, or on its way."""
+    """The initial motion is issued, converted or running."""
     ISSUING = "issuing"
-    """Its outputs are issued, converted and sent; or all are with the transmitter."""
+    """The outputs are issued, converted and sent."""
     OVER = "over"
-    """It has ended or was refused, and has left the pipeline."""
+    """The order has ended or was refused, and has left the pipeline."""
 
 
 @dataclass(kw_only=True, eq=False)
 class PlacedOrder:
-    """A command that was ordered, until it is over.
+    """Record of an ordered command.
 
-    Its sender looks; only the command controller writes. What the streams' receipts say
-    shows at once, in the slot in which it happens.
+    Its sender reads it; only the command controller writes it. Changes of the streams'
+    receipts are visible in the slot in which they occur.
     """
 
     number: int
-    """Of the order, counted from 1."""
+    """Number of the order, from 1."""
     outputs: OutputSet
     tokens: Mapping[Unit, Token]
     """Token of each unit; a unit without one is refused."""
     group: GroupKey | None = None
-    """None: its outputs are independent."""
+    """Key of its group; None: independent outputs."""
     is_interrupt: bool = False
-    """Whether it starts at once, and what it disturbs pauses."""
+    """True if it starts at once and pauses the streams on its leaves."""
 
     stage: OrderStage = OrderStage.RECEIVED
     refused: NotOrdered | None = None
-    """Why nothing of it is done; None: it is."""
+    """Reason of the refusal; None: accepted."""
     detail: str = ""
-    """More about why it was refused or failed, for people."""
+    """Text with details of the refusal or failure, for people."""
     initial: Receipt | None = None
-    """Of the initial motion; None: there is none, or it is not converted yet."""
+    """Receipt of the initial motion; None: no initial motion, or not converted yet."""
     streams: dict[Unit, Receipt] = field(default_factory=dict)
-    """Of the outputs that are converted."""
+    """Receipts of the converted outputs."""
     closed: EndReason | None = None
-    """Reason for its end before all outputs were done; nothing more is issued."""
+    """Reason of an early end; no further output is issued."""
     follows: Receipt | None = None
-    """Of the motion that it joins on to: an initial one, or that of another order."""
+    """Receipt of the motion that its motion follows: the initial motion, or the motion
+    of another order."""
 
     start: str | None = None
-    """Posture in which the robot is when it begins; None: no matter."""
+    """Posture of the robot at its start; None: any posture."""
     way: tuple[Motion, ...] = ()
-    """From there to where its motion begins, or to the posture to which it goes."""
+    """Way from `start` to the start of its motion, or to its target posture."""
     motor_leaves: frozenset[str] = frozenset()
-    """Leaves of its motion, and of the way."""
+    """Leaves of its motion and its way."""
     joins: "PlacedOrder | None" = None
-    """The order whose motion it joins on to, as long as it waits for that; None: none.
+    """Order whose motion it follows, while it waits for that motion; None: no such
+    order.
 
-    It is forgotten then: each of an endless row would keep all before it.
+    Cleared afterwards: otherwise each order of a chain would keep all earlier ones in
+    memory.
     """
     loans: dict[Token, set[str]] | None = None
-    """What its tokens have lent until its turn; None: nothing was looked for."""
+    """Loans of its tokens until its turn; None: not determined yet."""
 
-    # -- what its sender asks ---------------------------------------------------------
+    # -- for its sender ----------------------------------------------------------------
 
     @property
     def name(self) -> str:
-        """Of the command."""
+        """Name of the command."""
         return self.outputs.name
 
     @property
     def units(self) -> tuple[Unit, ...]:
-        """The units that it uses, in their order on a bus."""
+        """Units of its outputs, in their order on a bus."""
         return self.outputs.units
 
     @property
     def is_over(self) -> bool:
-        """True if it has ended, for any reason."""
+        """True if the order has ended, for any reason."""
         if self.closed is not None or self.refused is not None:
             return True
         streams = self.streams
@@ -224,9 +227,9 @@ class PlacedOrder:
 
     @property
     def reason(self) -> EndReason | None:
-        """Why it ended: DONE, or why the first of its outputs failed; None: it has not.
+        """Reason of its end: DONE, or that of the first failed output; None: not ended.
 
-        A refused order is REJECTED.
+        A refused order has the reason REJECTED.
         """
         if not self.is_over:
             return None
@@ -238,12 +241,12 @@ class PlacedOrder:
 
     @property
     def has_failed(self) -> bool:
-        """True if it has ended before all of its outputs were sent."""
+        """True if the order ended before all outputs were sent."""
         return self.is_over and self.reason is not EndReason.DONE
 
     @property
     def state(self) -> StreamState:
-        """State of its own outputs; during the initial motion they wait."""
+        """State of its outputs; they wait during the initial motion."""
         if self.is_over:
             return StreamState.ENDED
         states = [receipt.state for receipt in self.streams.values()]
@@ -255,13 +258,13 @@ class PlacedOrder:
 
     @property
     def started_tick(self) -> int | None:
-        """Slot of its first item, without an initial motion; None: not yet."""
+        """Slot of its first item, not counting the initial motion; None: not yet."""
         ticks = [r.started_tick for r in self.streams.values()]
         return min((tick for tick in ticks if tick is not None), default=None)
 
     @property
     def ended_tick(self) -> int | None:
-        """Slot in which the last of its streams ended; None: it is not over."""
+        """Slot in which its last stream ended; None: not ended."""
         if not self.is_over:
             return None
         ticks = [r.ended_tick for r in self.streams.values()]
@@ -271,8 +274,8 @@ class PlacedOrder:
     def dead_slots(self) -> int | None:
         """Empty slots between its predecessor's motion and its own start.
 
-        The start is that of the whole group, or of its motion. None without a preceding
-        motion, or before the start.
+        The start is that of the whole group, or of its motion. None: there was no
+        preceding motion, or the order has not started.
         """
         before = self.follows
         motion = self.streams.get(Unit.MOTION)
@@ -286,23 +289,23 @@ class PlacedOrder:
 
     @property
     def held_slots(self) -> int | None:
-        """Slots for which the transmitter had to remember its data.
+        """Number of slots for which the transmitter had to buffer its data.
 
-        From the first stream's receipt to the start; None: it has not started.
+        Counted from the reception of the first stream to the start; None: not started.
         """
         if self.started_tick is None:
             return None
         first = min(receipt.received_tick for receipt in self.streams.values())
         return self.started_tick - first
 
-    # -- what the pipeline asks -------------------------------------------------------
+    # -- for the pipeline --------------------------------------------------------------
 
     @property
     def failure(self) -> tuple[EndReason, str] | None:
-        """Reason and detail if a part has failed; None: none has, or it is over.
+        """Reason and detail if a part has failed; None: no failure, or already ended.
 
-        A failed initial motion ends what should follow it; a stream of a group ends the
-        group (reading 24).
+        A failed initial motion ends its order; a failed stream ends its group (reading
+        24).
         """
         initial = self.initial
         if self.is_over:
@@ -318,38 +321,38 @@ class PlacedOrder:
 
     @property
     def next_stage(self) -> OrderStage:
-        """OrderStage after it was planned, or follows no other any more."""
+        """Stage after planning, or after the wait for a predecessor."""
         return OrderStage.PREPARING if self.prep else OrderStage.ISSUING
 
     @property
     def later_units(self) -> tuple[Unit, ...]:
-        """The units that wait for a motion before, where there is one."""
+        """Units that wait for a preceding motion, if there is one."""
         if self.outputs.is_synchronous:
             return self.outputs.units
         return tuple(unit for unit in self.outputs.units if unit is Unit.MOTION)
 
     @property
     def free_units(self) -> tuple[Unit, ...]:
-        """The units that wait for nothing: independent lights and sounds."""
+        """Units that do not wait: independent lights and sounds."""
         return tuple(u for u in self.outputs.units if u not in self.later_units)
 
     @property
     def prep(self) -> tuple[Motion, ...]:
-        """The initial motion, from where the robot is to where its own begins."""
+        """Initial motion: from the present posture to the start of its motion."""
         return () if self.outputs.motion is None else self.way
 
     @property
     def awaits_turn(self) -> bool:
-        """True if it waits for a motion before its own."""
+        """True if the order waits for a preceding motion."""
         return self.stage in {OrderStage.FOLLOWING, OrderStage.PREPARING}
 
     @property
     def first_units(self) -> tuple[Unit, ...] | None:
-        """Units to be issued first among the waiting ones; None: the prep command."""
+        """Waiting units to be issued first; None: the prep command."""
         return None if self.prep else self.later_units
 
     def content(self, unit: Unit, is_initial: bool = False) -> Content:
-        """Return what a unit puts out, or the initial motion."""
+        """Return the content of a unit's output, or the initial motion."""
         outputs = self.outputs
         if is_initial:
             return self.prep
@@ -360,14 +363,14 @@ class PlacedOrder:
         return content
 
     def contents(self) -> Iterator[tuple[Unit, Content]]:
-        """Yield each unit with its output, the initial motion first."""
+        """Yield each unit with its content, the initial motion first."""
         if self.prep:
             yield Unit.MOTION, self.prep
         for unit in self.units:
             yield unit, self.content(unit)
 
     def tag(self, unit: Unit) -> SyncTag | None:
-        """Return ID and points for the head of a unit's data."""
+        """Return the tag with ID and points for a unit's stream."""
         key = self.group
         if key is None:
             return None
@@ -375,7 +378,7 @@ class PlacedOrder:
         return SyncTag(group=key.group, points=points, preset=key.preset)
 
     def is_grouped_with(self, other: "PlacedOrder") -> bool:
-        """Return True if an order, possibly this one, belongs to its group."""
+        """Return True if `other` belongs to the same group, or is this order."""
         return self is other or (self.group is not None and self.group == other.group)
 
     @property

@@ -1,4 +1,4 @@
-"""The pipeline of a command: from its name to output commands at the right moment.
+"""Pipeline of a command: from its name to timed output commands.
 
     submit   once, in the call                                  order.stage after it
     resolve  look up motion, light and sound in the library     RECEIVED
@@ -14,11 +14,11 @@
     settle   at the end of the transmitter's slot
     end      report and remove what is done or has failed       OVER
 
-Where a motion begins in another posture than the present one, a prep command goes to
-the motion converter first. It carries the moment at which the transmitter enables the
-rest: when the items left take as long as the synchronous data are expected to take
-[CN1396856, fig. 24]. So these are there when the initial motion ends, and nothing of
-them is on a bus before.
+If a motion begins in another posture than the present one, a prep command is first sent
+to the motion converter. It has the number of remaining items at which the transmitter
+enables the synchronous data: these items take as long as the expected conversion
+[CN1396856, fig. 24]. The data are therefore ready when the initial motion ends, and are
+not sent earlier.
 
     order = controller.submit("say hello and wave", token, tick)
     controller.step(tick)  # once a slot, after the behaviours, before the transmitter
@@ -72,21 +72,21 @@ Units = tuple[Unit, ...]
 
 
 class Conversion(NamedTuple):
-    """An output on which the converter of its unit works."""
+    """Running conversion of an output."""
 
     ready_tick: int
     order: PlacedOrder
     unit: Unit
     is_initial: bool
-    """Whether it is the initial motion, to where the order begins."""
+    """True for the initial motion of the order."""
 
 
 class CommandController:
-    """Controller that issues the output commands of orders and joins their motions.
+    """Controller that issues the output commands of orders and chains their motions.
 
-    An order follows an order under way without a gap if both move the same motors or
-    change the posture, as long as the token of the other is valid. Independent lights
-    and sounds do not wait. Orders end as a whole: done, failed in a part, or ended by a
+    An order follows another one without a gap if both move the same motors or change
+    the posture, and the token of the other order is valid. Independent lights and
+    sounds do not wait. An order ends as a whole: done, failed in a part, or ended by a
     caller.
     """
 
@@ -112,7 +112,7 @@ class CommandController:
             ledger: ledger that checks tokens and emits events; its tick is a slot.
             belief: estimate of the robot's posture.
             cfg: settings; None: the defaults.
-            delays: true times of the conversions, in s; None: as expected.
+            delays: true durations of the conversions in s; None: as expected.
         """
         cfg = cfg or CommandControllerCfg()
         slot_s = ledger.cfg.tick_s
@@ -123,11 +123,11 @@ class CommandController:
         self._emit = ledger.emit
         self._transmitter = transmitter
         self._orders: list[PlacedOrder] = []
-        """Under way, oldest first."""
+        """Orders under way, oldest first."""
         self._enabled: list[PlacedOrder] = []
-        """Those of whose initial motion little enough is left."""
+        """Orders whose initial motion has at most `signal_at` items left."""
         self._due: deque[tuple[int, PlacedOrder, Units | None]] = deque()
-        """Tick, order, and the units to issue; None: the prep command."""
+        """Tick, order, and units to issue; units None: the prep command."""
         self._converting: list[Conversion] = []
         delays = delays or cfg.conversion_s
         self._delays = {unit: slots_of(delays[unit], slot_s) for unit in Unit}
@@ -136,7 +136,7 @@ class CommandController:
         self._planner = Planner(library, self._converters, self._rights, belief)
         transmitter.on_settled.append(self._end)
 
-    # -- the pipeline -----------------------------------------------------------------
+    # -- the pipeline ------------------------------------------------------------------
 
     def submit(
         self,
@@ -147,23 +147,24 @@ class CommandController:
         group: str | None = None,
         prepares: bool = True,
     ) -> PlacedOrder:
-        """Take an order; look at it for what becomes of it.
+        """Submit an order, and return its record.
 
         Args:
-            command: name of a command of the library, an entry like it, or outputs.
-            tokens: proof of reservations: one for all leaves of its outputs and of the
-                initial motion, or one for each unit.
-            tick: now.
-            group: ID of its group, for outputs of several orders that start together;
-                None: its name, with a number behind it while that group is under way.
-            prepares: whether to go the way to where its motion begins, and to follow
-                the motion under way; otherwise it begins at once, or cannot begin.
+            command: name of a command of the library, an entry of that type, or
+                outputs.
+            tokens: one token for all leaves of the outputs and of the initial motion,
+                or one per unit.
+            tick: present slot.
+            group: ID of the group, for orders that start together; None: the command's
+                name, with a number appended if that group is under way.
+            prepares: True: move to the start of the motion first and follow the motion
+                under way; False: begin at once, or fail.
 
         Raises:
-            UnknownName: there is no such command, or a name in it is not known to the
-                library or the robot.
-            BadInput: the outputs do not fit together, or its motion does not end in the
-                posture that it names.
+            UnknownName: the command, or a name in it, is not in the library or the
+                robot.
+            BadInput: the outputs are inconsistent, or the motion does not end in its
+                end posture.
         """
         order = self._planner.resolve(command, tokens)
         order.group = self._group_key(order.outputs, group, tick)
@@ -172,7 +173,7 @@ class CommandController:
     def _take(
         self, order: PlacedOrder, under_way: Sequence[PlacedOrder] | None, tick: int
     ) -> PlacedOrder:
-        """Carry an order through the stages of the call."""
+        """Run the stages of `submit`."""
         self._planner.plan(order, under_way)
         self._rights.admit(order)
         self._enter(order, tick)
@@ -191,7 +192,7 @@ class CommandController:
             self._issue(tick)
             self._convert(tick)
 
-    # -- what else senders call -------------------------------------------------------
+    # -- further calls of senders ------------------------------------------------------
 
     def interrupt(
         self,
@@ -201,20 +202,21 @@ class CommandController:
         *,
         delete: Iterable[GroupKey] = (),
     ) -> PlacedOrder:
-        """Interrupt the running outputs: the output starts as soon as it is converted.
+        """Interrupt running outputs: the new output starts as soon as it is converted.
 
-        Running streams that share a leaf with it pause, groups as a whole; after it
-        they return to their position and continue.
+        Running streams that share a leaf with it pause, groups as a whole; after the
+        interrupt they return to their position and continue.
 
         Args:
-            command: name of a command of the library, an entry like it, or outputs.
-            token: proof of a reservation of all leaves of its output.
-            tick: now.
+            command: name of a command of the library, an entry of that type, or
+                outputs.
+            token: token of a reservation of all leaves of the output.
+            tick: present slot.
             delete: groups that end at once.
 
         Raises:
-            UnknownName: there is no such command, or a name in it is not known.
-            BadInput: it has several outputs, or points.
+            UnknownName: the command, or a name in it, is unknown.
+            BadInput: the command has several outputs, or points.
         """
         order = self._planner.resolve(command, token, is_interrupt=True)
         self._take(order, None, tick)
@@ -224,17 +226,17 @@ class CommandController:
         return order
 
     def withdraw(self, order: PlacedOrder, tick: int) -> None:
-        """End an order with all of its outputs, and its initial motion too."""
+        """End an order with all outputs and its initial motion."""
         if order in self._orders and not order.is_over:
             if order.initial is not None:
                 self._transmitter.withdraw(order.initial, tick)
             self._close(order, EndReason.DELETED, "its sender withdrew it", tick)
 
     def delete_group(self, key: GroupKey, tick: int) -> bool:
-        """End a group, wherever its data are; an initial motion goes on to its end.
+        """End a group in any stage; a running initial motion is completed.
 
         Returns:
-            Whether there was one.
+            True if there was such a group.
         """
         orders = [x for x in self._orders if x.group == key and not x.is_over]
         found = self._transmitter.delete_group(key, tick)
@@ -242,7 +244,7 @@ class CommandController:
             self._close(order, EndReason.DELETED, "its group was deleted", tick)
         return found or bool(orders)
 
-    # -- stages of submit -------------------------------------------------------------
+    # -- stages of submit --------------------------------------------------------------
 
     def _group_key(
         self, outputs: OutputSet, group: str | None, tick: int
@@ -260,7 +262,7 @@ class CommandController:
         return key
 
     def _enter(self, order: PlacedOrder, tick: int) -> None:
-        """Report an order; if it is admitted, lend and schedule what it needs."""
+        """Report an order; if admitted, lend its leaves and schedule its outputs."""
         joins, motion, states = order.joins, order.outputs.motion, self.belief.states
         begins = order.start or (motion.start if motion else None)
         self._emit(
@@ -288,17 +290,17 @@ class CommandController:
             self._schedule(order, order.first_units, tick)
 
     def _schedule(self, order: PlacedOrder, units: Units | None, tick: int) -> None:
-        """Schedule outputs (None: the prep command) after the controller's time."""
+        """Schedule outputs (None: the prep command) after the controller's delay."""
         if units != ():
             self._due.append((tick + self._command_slots, order, units))
 
-    # -- stages of step ---------------------------------------------------------------
+    # -- stages of step ----------------------------------------------------------------
 
     def _follow(self, tick: int) -> None:
         """Schedule an order when its predecessor's motion is about to end.
 
-        That is when the remaining items take as long as the expected conversion of its
-        own data, as with an initial motion.
+        At that time the remaining items take as long as the expected conversion of the
+        order's data, as with an initial motion.
         """
         for order in self._orders:
             before = order.joins
@@ -321,15 +323,15 @@ class CommandController:
             self._schedule(order, first, tick)
 
     def _on_signal(self, order: PlacedOrder, tick: int) -> None:
-        """Note at a slot's end that from the next on so little is left."""
+        """Record at a slot's end that the initial motion has few enough items left."""
         del tick
         self._enabled.append(order)
 
     def _enable(self, tick: int) -> None:
-        """Schedule orders of whose initial motion little enough is left.
+        """Schedule the orders whose initial motion has few enough items left.
 
-        The signals are: transmitter to motion converter, and motion converter to
-        command controller.
+        The signals go from the transmitter to the motion converter, and from there to
+        the command controller.
         """
         for order in self._enabled:
             if not order.is_over:
@@ -344,7 +346,7 @@ class CommandController:
         self._enabled.clear()
 
     def _issue(self, tick: int) -> None:
-        """Issue the outputs that are due, after a look at where the robot is."""
+        """Issue the due outputs after a check of the robot's posture."""
         while self._due and self._due[0][0] <= tick:
             _, order, units = self._due.popleft()
             moves = units is None or Unit.MOTION in units
@@ -376,7 +378,7 @@ class CommandController:
                 )
 
     def _replan(self, order: PlacedOrder, tick: int) -> None:
-        """Re-plan if the robot's posture has changed; end the order if there is no way.
+        """Plan again if the robot's posture has changed; end an order without a way.
 
         A successor begins at the expected end of its predecessor; an order without a
         start posture needs no preparation.
@@ -402,7 +404,7 @@ class CommandController:
         change(order, tick)
 
     def _convert(self, tick: int) -> None:
-        """Convert outputs whose converter has had its time, unit by unit."""
+        """Convert the outputs whose conversion time has passed, unit by unit."""
         if not self._converting:
             return
         ready = [x for x in self._converting if x.ready_tick <= tick]
@@ -419,7 +421,7 @@ class CommandController:
                     self._send(stream, one, name_of(content), tick)
 
     def _send(self, stream: Stream, one: Conversion, name: str, tick: int) -> None:
-        """Send a stream to the transmitter, and keep its receipt."""
+        """Send a stream to the transmitter, and store its receipt."""
         _, order, unit, is_initial = one
         moves, later = unit is Unit.MOTION, order.later_units
         check = partial(self.belief.start_error, order, is_initial) if moves else None
@@ -453,10 +455,10 @@ class CommandController:
         if moves and order.outputs.changes_posture:
             self.belief.follow(receipt, order.outputs.posture_after)
 
-    # -- end --------------------------------------------------------------------------
+    # -- end ---------------------------------------------------------------------------
 
     def _end(self, tick: int) -> None:
-        """End the orders that failed in a slot; report and remove those that are over.
+        """End the orders that failed in a slot; report and remove ended orders.
 
         Called when the transmitter has settled the slot.
         """
@@ -483,8 +485,8 @@ class CommandController:
     ) -> None:
         """Stop issuing, converting and sending the outputs of an order.
 
-        An initial motion that the transmitter has already received is completed, since
-        the posture would be unknown half way.
+        An initial motion that the transmitter has received is completed, since an
+        interrupted one would leave the posture unknown.
         """
         order.closed, order.detail = reason, why
         for receipt in order.streams.values():

@@ -1,6 +1,6 @@
-"""Plan of an order: its outputs, the motion that it follows, the way to its start.
+"""Plan of an order: its outputs, its preceding motion, and the way to its start.
 
-A way from one posture to another consists of transitions of DB2.
+A way from one posture to another is a sequence of transitions of DB2.
 """
 
 import heapq
@@ -27,18 +27,19 @@ Way = tuple[Motion, ...]
 
 
 def find_way(library: Library, start: str, end: str) -> tuple[Transition, ...] | None:
-    """Return the transitions that lead to a posture in the shortest time.
+    """Return the transitions that reach a posture in the shortest time.
 
-    Of several ways that take equally long, that with the fewest transitions, then that
-    whose transitions stand first in DB2.
+    Of equally long ways, the one with the fewest transitions is returned, then the one
+    whose transitions come first in DB2.
 
     Args:
-        library: its transitions and their motions.
-        start: posture in which the robot is.
-        end: posture in which it shall be.
+        library: library with the transitions and their motions.
+        start: present posture.
+        end: target posture.
 
     Returns:
-        The transitions in their order, none if it is there; None where no way leads.
+        Transitions in their order, empty if the robot is already there; None if no way
+        exists.
     """
     ways: list[tuple[float, int, tuple[int, ...], str]] = [(0.0, 0, (), start)]
     reached: set[str] = set()
@@ -57,7 +58,7 @@ def find_way(library: Library, start: str, end: str) -> tuple[Transition, ...] |
 
 
 def joints_to(library: Library, end: str) -> tuple[str, ...]:
-    """Return the joints that some way to a posture moves, from wherever."""
+    """Return the joints that any way to a posture moves, from all postures."""
     starts = dict.fromkeys(step.start for step in library.transitions)
     ways = (find_way(library, start, end) or () for start in starts)
     motions = (library.motion(step.motion) for way in ways for step in way)
@@ -65,7 +66,7 @@ def joints_to(library: Library, end: str) -> tuple[str, ...]:
 
 
 class Planner:
-    """Looks up what a command puts out, and finds its way from where the robot is."""
+    """Planner that resolves a command and finds the way from the present posture."""
 
     def __init__(
         self,
@@ -74,7 +75,7 @@ class Planner:
         rights: Rights,
         belief: PostureBelief,
     ) -> None:
-        """Create it from the databases, the leaves, the tokens and the posture."""
+        """Create a planner for a library, converters, rights and a posture estimate."""
         self._library = library
         self._leaves = converters.leaves
         self._rights = rights
@@ -88,12 +89,12 @@ class Planner:
         *,
         is_interrupt: bool = False,
     ) -> PlacedOrder:
-        """Return the record of a command, its names looked up in the library.
+        """Return the record of a command with its names resolved in the library.
 
         Raises:
-            UnknownName: there is no such command, or a name in it is not known.
-            BadInput: its motion does not end in the posture that it names, or an
-                interrupt has several outputs, or points.
+            UnknownName: the command, or a name in it, is unknown.
+            BadInput: the motion does not end in its end posture, or an interrupt has
+                several outputs or points.
         """
         if isinstance(command, str):
             command = self._library.order(command)
@@ -120,14 +121,14 @@ class Planner:
         )
 
     def plan(self, order: PlacedOrder, under_way: Sequence[PlacedOrder] | None) -> None:
-        """Set the predecessor of an order and the way to its start, or its refusal.
+        """Set the predecessor of an order and the way to its start, or refuse it.
 
         An order follows no other of its own group, which starts in one slot.
 
         Args:
-            order: order that has not begun.
-            under_way: orders that it may follow, oldest first; None: it begins at once,
-                in the present posture.
+            order: new order.
+            under_way: orders that it may follow, oldest first; None: the order begins
+                at once, in the present posture.
         """
         outputs, posture = order.outputs, self._belief.posture
         self._set_way(order, None, ())
@@ -135,7 +136,7 @@ class Planner:
         if under_way is not None and Unit.MOTION in outputs.units:
             others = (x for x in reversed(under_way) if not x.is_grouped_with(order))
             alive = [x for x in others if self._rights.can_be_followed(x)]
-            alive.sort(key=lambda x: x.is_interrupt)  # after these the others go on
+            alive.sort(key=lambda x: x.is_interrupt)  # interrupts come first
         if outputs.changes_posture:
             order.joins = next((x for x in alive if x.outputs.changes_posture), None)
         if order.joins is not None:
@@ -147,10 +148,11 @@ class Planner:
             order.joins = next(shares, None)
 
     def replan(self, order: PlacedOrder, posture: str | None) -> str:
-        """Set the way from another posture than planned, by the rights of the order.
+        """Set a new way from the present posture, if the order's tokens cover it.
 
         Returns:
-            Why there is none; the order is unchanged. Empty: there is one.
+            Reason why there is no way, with the order unchanged; empty if there is a
+            way.
         """
         why, goal = wrong_start_text(order.start, posture), order.outputs.way_to
         if posture is not None:
@@ -166,10 +168,10 @@ class Planner:
                 why += f": the way from there {refusal}"
         return f"{why}; give the command again."
 
-    # -- inside -----------------------------------------------------------------------
+    # -- internals ---------------------------------------------------------------------
 
     def _find_way(self, posture: str | None, goal: str | None) -> Way | None:
-        """Return the motions from a posture to another; None: there is no way."""
+        """Return the motions from a posture to another; None if no way exists."""
         if posture is None or goal is None:
             return None
         way = find_way(self._library, posture, goal)

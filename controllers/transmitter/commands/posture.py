@@ -1,4 +1,4 @@
-"""Estimate of the robot's posture, from motions that were sent and observation."""
+"""Estimate of the robot's posture from sent motions and observation."""
 
 from collections.abc import Callable, Mapping
 
@@ -8,12 +8,12 @@ from nao_testbed.controllers.transmitter.streams import Present
 from nao_testbed.models.library import Motion
 
 FalseEnd = Callable[[Motion, Mapping[str, float] | None], str]
-"""Says what keeps a motion from ending in the posture that it names, given where the
-motors are, or None; empty: nothing."""
+"""Function of a motion and the present set-points (or None); returns why the motion
+would not end in its end posture, empty if it would."""
 
 
 class PostureBelief:
-    """Estimate of the robot's posture from the motions that were sent.
+    """Estimate of the robot's posture from the sent motions.
 
     A completed motion leaves the robot in its last posture; an interrupted one leaves
     the posture unknown. A later observation of another state, such as lying on the
@@ -33,7 +33,7 @@ class PostureBelief:
 
         Args:
             posture: initial posture; None: unknown.
-            states: posture to the state of a robot in it; None: none known.
+            states: posture to the state of a robot in it; None: no states known.
             seen: returns the observed state, None between states; None: not observed.
             false_end: check of a motion's end posture; None: every end is accepted.
             motors: motor to its leaf.
@@ -42,17 +42,17 @@ class PostureBelief:
         self.false_end = false_end or (lambda _motion, _here: "")
         self._motors = motors or {}
         self.seen = seen or (lambda: None)
-        """Returns the state in which the robot is seen; None: in none, on its way."""
+        """Function that returns the observed state; None: between states."""
         self._moves: list[tuple[Receipt, str | None]] = []
         self._posture = posture
         self._seen_before = self.seen()
 
     def follow(self, receipt: Receipt, end: str | None) -> None:
-        """Follow a motion that ends in a posture; None: in no stored one."""
+        """Track a motion that ends in a posture; None: in no stored posture."""
         self._moves.append((receipt, end))
 
     def set_posture(self, posture: str | None) -> None:
-        """Set the observed posture; motions under way still count when they end."""
+        """Set the observed posture; running motions still update it when they end."""
         self.update()
         self._believe(posture)
 
@@ -84,15 +84,15 @@ class PostureBelief:
     def start_error(
         self, order: PlacedOrder, is_initial: bool, present: Present
     ) -> str:
-        """Return why a motion of an order cannot start; empty: it can.
+        """Return why a motion of an order cannot start; empty if it can.
 
-        The robot is not where it begins, or it would not end where it says, from where
-        the motors are.
+        Either the robot is not in the start posture, or the motion would not end in its
+        end posture from the present set-points.
 
         Args:
-            order: its motion, or the initial one.
-            is_initial: which of them.
-            present: set-points in force.
+            order: order with its motion and initial motion.
+            is_initial: True: check the initial motion; False: the order's own motion.
+            present: present set-points.
         """
         motion = order.outputs.motion
         if motion is not None and motion.start is None:
@@ -109,7 +109,7 @@ class PostureBelief:
         return f"it begins in {motion.start}, and the robot is seen in {seen}"
 
     def _believe(self, posture: str | None) -> None:
-        """Believe in a posture; the state in which it is seen may lag behind."""
+        """Set the estimate; the observed state may lag behind it."""
         self._posture = posture
         self._seen_before = self.seen()
 

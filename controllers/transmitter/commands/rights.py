@@ -1,10 +1,10 @@
-"""Rights of orders: a token for every output, and loans until the turn of an order.
+"""Rights of orders: a token for every output, and loans until an order's turn.
 
-An order is refused before anything moves: an initial motion whose synchronous part has
-no token would end in the wrong posture. Lights and loudspeaker are available to other
-owners while the robot moves to the start posture of a group, or completes its
-predecessor. The group's tokens recall them when its motion is about to be issued.
-Motors stay held, since all of them keep the posture.
+An order without all tokens is refused before the robot moves. Otherwise the initial
+motion would end in the start posture of a group that cannot start. Lights and
+loudspeaker are lent to other owners while the robot moves to the start posture of a
+group, or completes the preceding motion. The group's tokens recall them when its motion
+is about to be issued. Motors are not lent, since all of them hold the posture.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -18,12 +18,12 @@ from nao_testbed.models.library import Unit
 
 
 class Rights:
-    """Checks the tokens of orders, lends what waits, and recalls it in time."""
+    """Checks of orders' tokens, and loans of leaves that an order does not need yet."""
 
     def __init__(
         self, converters: Converters, ledger: Ledger, orders: Sequence[PlacedOrder]
     ) -> None:
-        """Create it from the leaves, the reservations and the orders under way."""
+        """Create the checks for converters, a ledger and the orders under way."""
         self._leaves = converters.leaves
         self._ledger = ledger
         self._orders = orders
@@ -46,14 +46,14 @@ class Rights:
                 return
 
     def can_be_followed(self, order: PlacedOrder) -> bool:
-        """Return True if an order still moves: not over, its token alive."""
+        """Return True if an order has not ended and its token is valid."""
         token = order.tokens.get(Unit.MOTION)
         return not order.is_over and not self.refusal(token, order.motor_leaves)
 
     def refusal(
         self, token: Token | None, leaves: Iterable[str], lent: Collection[str] = ()
     ) -> str:
-        """Return the first leaf that a token does not cover or lend; empty: none."""
+        """Return the first leaf that a token neither covers nor lends; empty: none."""
         for leaf in leaves:
             reason = self._ledger.authorise(token, leaf)
             if reason is not None and leaf not in lent:
@@ -61,9 +61,9 @@ class Rights:
         return ""
 
     def lend(self, order: PlacedOrder, tick: int) -> None:
-        """Lend what an order, and those of its group, need only at its turn.
+        """Lend the leaves that an order and its group need only at their turn.
 
-        What another order under way uses by the same token is not lent.
+        Leaves that another order under way uses with the same token are not lent.
         """
         group = [one for one in self._orders if one.is_grouped_with(order)]
         if any(one.awaits_turn for one in group):
@@ -72,7 +72,7 @@ class Rights:
                     self._lend(one, tick)
 
     def recall(self, order: PlacedOrder, tick: int) -> None:
-        """Recall what an order and those of its group have lent: it is its turn."""
+        """Recall the loans of an order and its group at their turn."""
         for one in self._orders:
             if one.loans is not None and one.is_grouped_with(order):
                 loans, one.loans = one.loans, None
@@ -87,7 +87,7 @@ class Rights:
             leaves = self._leaves(order.content(unit))
             self._recall(order.tokens[unit], leaves, tick)
 
-    # -- inside -----------------------------------------------------------------------
+    # -- internals ---------------------------------------------------------------------
 
     def _lend(self, order: PlacedOrder, tick: int) -> None:
         loans: dict[Token, set[str]] = {}

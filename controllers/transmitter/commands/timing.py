@@ -1,4 +1,4 @@
-"""Times of the pipeline: settings in s, and the slots that they take.
+"""Times of the pipeline: settings in s, and their conversion to slots.
 
 `Enable` selects when the transmitter enables the synchronous data after an initial
 motion.
@@ -17,11 +17,12 @@ CONVERSION_S: Mapping[Unit, float] = {
     Unit.LIGHT: 0.01,
     Unit.SOUND: 0.10,
 }
-"""Expected times in s; a waveform takes longest [CN1396856, description of fig. 22]."""
+"""Expected conversion times in s; a waveform takes longest [CN1396856, description of
+fig. 22]."""
 
 
 def slots_of(time_s: float, slot_s: float) -> int:
-    """Return the slots that a time takes; part of one counts as one."""
+    """Return the number of slots of a time; a partial slot counts as one."""
     return math.ceil(time_s / slot_s - 1e-9)
 
 
@@ -30,11 +31,11 @@ class Enable(StrEnum):
 
     EXPECTED = "expected"
     """When the rest of the initial motion takes as long as the expected conversion: the
-    data are ready when it ends, and no earlier."""
+    data are ready at the end of the motion."""
     AT_END = "at_end"
-    """When the initial motion is over: the delay is dead time."""
+    """At the end of the initial motion: the conversion time is dead time."""
     EARLY = "early"
-    """Some time before `EXPECTED`: the data wait in the transmitter's memory."""
+    """Earlier than `EXPECTED`: the data wait in the transmitter's memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,16 +43,18 @@ class CommandControllerCfg:
     """Settings of the command controller and the converters."""
 
     enable: Enable = Enable.EXPECTED
-    """When synchronous commands are issued at the end of an initial motion."""
+    """Time at which synchronous commands are issued near the end of an initial
+    motion."""
     early_s: float = 0.5
-    """How much earlier than expected with `Enable.EARLY`, in s."""
+    """Lead over the expected time with `Enable.EARLY`, in s."""
     command_s: float = 0.01
-    """Time from a command, or a signal, to the output commands, in s: one slot."""
+    """Time from a command or a signal to the output commands, in s; default one
+    slot."""
     conversion_s: Mapping[Unit, float] = field(default_factory=lambda: CONVERSION_S)
-    """Expected time of each converter in s, known beforehand."""
+    """Expected time of each converter in s."""
 
     def __post_init__(self) -> None:
-        """Refuse times that are none.
+        """Validate the times.
 
         Raises:
             BadInput: a time is negative or not finite, or a unit has none.
@@ -68,10 +71,10 @@ class CommandControllerCfg:
                 raise BadInput(f"{name} is {time_s} s; give 0 or a positive time.")
 
     def lead(self, units: Iterable[Unit], slot_s: float) -> int:
-        """Return the items left of a motion at which outputs are to be issued.
+        """Return the number of remaining items of a motion at which outputs are issued.
 
-        With `Enable.EXPECTED`: as many as the data are expected to take from the signal
-        to the transmitter. The slowest converter counts.
+        With `Enable.EXPECTED`, these items take as long as the data need from the
+        signal to the transmitter; the slowest converter counts.
         """
         if self.enable is Enable.AT_END:
             return 0

@@ -1,12 +1,12 @@
-"""Streams: what one output command puts out, one item in each slot.
+"""Streams: the output of one output command, one item per slot.
 
-The converters make streams, the transmitter plays them [CN1396856, fig. 18]. Items of
-one number in the streams of a group belong to one instant. A slot takes 10 ms;
-item k leaves in the slot of the start plus k.
+Converters make streams, and the transmitter plays them [CN1396856, fig. 18]. Items with
+the same index in the streams of a group are sent in the same slot. A slot takes 10 ms;
+item k is sent k slots after the start.
 
-Here are the protocol, what an output command may put out (motions, a light pattern or a
-sound), and the leaves of the resource tree that the effectors of a robot stand for.
-`motion_stream` and `light_and_sound_streams` hold the streams themselves.
+This module defines the protocol, the content of an output command (motions, a light
+pattern or a sound), and the leaves of the resource tree for the effectors of a robot.
+`motion_stream` and `light_and_sound_streams` implement the streams.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,20 +23,21 @@ from nao_testbed.models.robot import max_speed
 
 @dataclass(frozen=True, kw_only=True)
 class EffectorLeaves:
-    """From the names of a library to the leaves behind them."""
+    """Mapping from the names of a library to resource leaves."""
 
     motors: Mapping[str, str]
-    """Motor to the leaf that takes its set-point."""
+    """Motor to the leaf of its set-point."""
     max_speeds: Mapping[str, float]
-    """Motor to its largest speed, that of its slowest joint, in rad/s."""
+    """Motor to its maximum speed, that of its slowest joint, in rad/s."""
     led_channels: Mapping[str, int]
-    """Leaf with LEDs to their channels: 3 for red, green and blue, 1 for one colour."""
+    """Leaf with LEDs to the number of channels: 3 for red, green and blue, 1 for one
+    colour."""
     speaker: str | None
-    """Leaf of the loudspeakers; None: the robot is dumb."""
+    """Leaf of the loudspeakers; None: the robot has no loudspeaker."""
 
 
 def effector_leaves(robot: Robot) -> EffectorLeaves:
-    """Read the leaves from a robot's data."""
+    """Return the leaves of a robot's effectors."""
     channels = {group.name: group.n_channels for group in robot.leds}
     motors: dict[str, str] = {}
     lamps: dict[str, int] = {}
@@ -60,30 +61,30 @@ def effector_leaves(robot: Robot) -> EffectorLeaves:
 
 
 Content = tuple[Motion, ...] | LightPattern | Sound
-"""Motions that follow each other, a light pattern, or a sound."""
+"""Consecutive motions, a light pattern, or a sound."""
 
 STAY = "stay"
-"""Name of no motions: the way to where the robot is."""
+"""Name of an empty sequence of motions: the robot is already there."""
 
 
 def name_of(content: Content) -> str:
-    """Return the name by which its data are known: of motions, all their names."""
+    """Return the name of a content; for motions, all their names."""
     if isinstance(content, tuple):
         return ", ".join(motion.name for motion in content) or STAY
     return content.name
 
 
 SLOT_S = 0.01
-"""A device slot, one tick of the ledger, in s."""
+"""Length of a device slot, one tick of the ledger, in s."""
 
 Present = Mapping[str, float]
-"""Leaf of a motor to its set-point in force, in rad (`Gate.present`)."""
+"""Leaf of a motor to its present set-point in rad (`Gate.present`)."""
 
 Item = Mapping[str, Value]
-"""Leaf to what it is commanded in one slot; empty where nothing changes."""
+"""Leaf to its command of one slot; empty if no command changes."""
 
 NO_PARTS: Mapping[int, str] = MappingProxyType({})
-"""Of a stream that is one whole."""
+"""Value of `parts` for a stream with a single part."""
 
 
 class CannotBegin(TestbedError):
@@ -97,30 +98,30 @@ class CannotBegin(TestbedError):
 
 
 class Stream(Protocol):
-    """Output of one output command; it is played once."""
+    """Output of one output command, played once."""
 
     @property
     def unit(self) -> Unit:
-        """The kind of effector, which gives its place within an instant."""
+        """Kind of effector; it gives the order within a slot."""
 
     @property
     def label(self) -> str:
-        """Name for people: that of the motion, light pattern or sound."""
+        """Name of the motion, light pattern or sound, for people."""
 
     @property
     def token(self) -> Token:
-        """Proof of a reservation that covers all its leaves."""
+        """Token of a reservation of all its leaves."""
 
     @property
     def leaves(self) -> tuple[str, ...]:
-        """Every leaf that its items may command, sorted."""
+        """All leaves that its items may command, sorted."""
 
     @property
     def parts(self) -> Mapping[int, str]:
-        """Of a way of several motions: the first item of each, to its name."""
+        """For several motions: index of each motion's first item to its name."""
 
     def begin(self, present: Present) -> int:
-        """Prepare all items; the transmitter calls it in the slot of the start.
+        """Prepare all items; called by the transmitter in the slot of the start.
 
         Args:
             present: set-points from which the motors start.
@@ -129,18 +130,18 @@ class Stream(Protocol):
             The number of items, at least 1.
 
         Raises:
-            CannotBegin: it cannot start from there.
+            CannotBegin: the stream cannot start from these set-points.
         """
 
     def item(self, k: int) -> Item:
-        """Return what goes out at instant `k`, from 0; after `begin`.
+        """Return item `k`, counted from 0; callable after `begin`.
 
-        The mapping is read-only and good until the next call.
+        The mapping is read-only and valid until the next call.
         """
 
     def rejoin(self, k: int, present: Present) -> Sequence[Item]:
-        """Return items that lead from `present` to where item `k` can follow.
+        """Return items that move the motors from `present` to the start of item `k`.
 
-        The transmitter plays them when an interrupt is over, before item `k`. Empty
-        where item `k` can follow at once, as for lights and sounds always.
+        The transmitter plays them after an interrupt, before item `k`. Empty if item
+        `k` can follow at once, as always for lights and sounds.
         """

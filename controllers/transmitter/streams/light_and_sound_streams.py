@@ -1,8 +1,8 @@
 """Streams of a light pattern and of a sound.
 
-A light pattern has an item only where a step begins, since the devices fade by
-themselves; a sound is its samples, cut into slots. Neither needs a way back after an
-interrupt.
+A light pattern has a command only where a step begins, since the devices fade by
+themselves. A sound is its samples, divided into slots. After an interrupt neither needs
+a return motion.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +29,7 @@ _NOTHING: Item = MappingProxyType({})
 
 
 class FixedStream:
-    """Items that are known beforehand, and follow on whatever is there."""
+    """Stream of items that do not depend on the present set-points."""
 
     parts = NO_PARTS
 
@@ -41,31 +41,31 @@ class FixedStream:
         items: Mapping[int, Item],
         length: int,
     ) -> None:
-        """Prepare to play items, by their instants; nothing changes at the others."""
+        """Prepare to play items, given by their slots; other slots have no command."""
         self.label = label
         self.token = token
         self.leaves = tuple(sorted(leaves))
         self._items = {k: MappingProxyType(dict(item)) for k, item in items.items()}
         self.length = length
-        """Number of its items."""
+        """Number of items."""
 
     def begin(self, present: Present) -> int:
-        """Return the number of items; they do not depend on where the motors are."""
+        """Return the number of items; they do not depend on the set-points."""
         del present
         return self.length
 
     def item(self, k: int) -> Item:
-        """Return the command of instant `k`."""
+        """Return the command of slot `k`."""
         return self._items.get(k, _NOTHING)
 
     def rejoin(self, k: int, present: Present) -> Sequence[Item]:
-        """Return nothing: lights and sounds need no way."""
+        """Return no items: lights and sounds need no return motion."""
         del k, present
         return ()
 
 
 class LightStream(FixedStream):
-    """Colours of LEDs; the fades between them are the devices' own."""
+    """Stream of LED colours; the devices compute the fades."""
 
     unit = Unit.LIGHT
 
@@ -79,9 +79,9 @@ class LightStream(FixedStream):
         """Prepare to play a pattern.
 
         Args:
-            pattern: its steps, each put into the slot nearest to its time.
-            token: proof of a reservation of all its LEDs.
-            effectors: the LEDs' channels.
+            pattern: light pattern; each step goes into the slot nearest to its time.
+            token: token of a reservation of all its LEDs.
+            effectors: channels of the LEDs.
             slot_s: length of a slot, in s.
         """
         items: dict[int, dict[str, Value]] = {}
@@ -95,15 +95,15 @@ class LightStream(FixedStream):
 
 
 def led_colours(colour: Colour, channels: int) -> FloatArray:
-    """Return a colour for LEDs of some channels, (channels,) in [0, 1].
+    """Return a colour for LEDs with the given channels, (channels,) in [0, 1].
 
-    LEDs of one colour take the brightest of red, green and blue.
+    LEDs of one colour get the maximum of red, green and blue.
     """
     return np.array(colour if channels == len(colour) else [max(colour)])
 
 
 class SoundStream(FixedStream):
-    """Samples of a sound, as many in each slot as are heard in it."""
+    """Stream of sound samples; each slot has the samples that are heard during it."""
 
     unit = Unit.SOUND
 
@@ -121,9 +121,9 @@ class SoundStream(FixedStream):
         Args:
             label: spoken text, or the name of a tone.
             samples: (n,) in [-1, 1]; may be empty.
-            sample_rate_hz: samples in a second.
-            token: proof of a reservation of the loudspeakers.
-            leaf: that of the loudspeakers.
+            sample_rate_hz: samples per second.
+            token: token of a reservation of the loudspeakers.
+            leaf: leaf of the loudspeakers.
             slot_s: length of a slot, in s.
         """
         count = max(1, int(np.ceil(len(samples) / (sample_rate_hz * slot_s) - 1e-9)))

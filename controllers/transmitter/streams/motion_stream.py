@@ -1,9 +1,9 @@
-"""Stream of a motion, or of several that follow each other: set-points for each slot.
+"""Stream of consecutive motions: set-points for each slot.
 
-From the keyframes of a motion to one set-point a motor and slot (DB3): all
-motors of a motion start from where they are and rest at their own last keyframe until
-the motion is over. No motor may be faster than it can; the way back after an interrupt
-is a cubic at half speed.
+The keyframes of a motion (DB3) are sampled to one set-point per motor and slot. All
+motors start at their present angles, and hold their last keyframe until the motion
+ends. No motor may exceed its maximum speed. After an interrupt, a cubic at half speed
+returns the motors.
 """
 
 import math
@@ -32,25 +32,25 @@ from nao_testbed.models.library import (
 from nao_testbed.models.values import FloatArray
 
 REL_SPEED = 1e-6
-"""By how much a speed may pass the limit: rounding of angles and set-points."""
+"""Allowed excess over the speed limit, relative: rounding of angles and set-points."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TooFast:
-    """A motor would have to be faster than it can."""
+    """A motion requires more than a motor's maximum speed."""
 
     motor: str
     from_s: float
-    """Keyframe before it, in s; 0 is the start."""
+    """Time of the keyframe before, in s; 0 is the start."""
     to_s: float
-    """Keyframe after it, in s."""
+    """Time of the keyframe after, in s."""
     speed: float
-    """What it takes, in rad/s."""
+    """Required speed in rad/s."""
     limit: float
-    """What it can, in rad/s."""
+    """Maximum speed of the motor in rad/s."""
 
     def __str__(self) -> str:
-        """Return it as text."""
+        """Return the violation as text."""
         return (
             f"{self.motor} would move with up to {math.degrees(self.speed):.1f} °/s "
             f"between {self.from_s:g} s and {self.to_s:g} s; it can "
@@ -59,9 +59,9 @@ class TooFast:
 
 
 def item_count(length_s: float, slot_s: float) -> int:
-    """Return the number of slots that a length takes, at least 1.
+    """Return the number of slots of a duration, at least 1.
 
-    Part of a slot counts as one; an excess of a billionth is rounding.
+    A partial slot counts as one; an excess of 1e-9 is a rounding error.
     """
     return max(1, math.ceil(length_s / slot_s - 1e-9))
 
@@ -69,12 +69,12 @@ def item_count(length_s: float, slot_s: float) -> int:
 def too_fast(
     motion: Motion, start: Mapping[str, float], limits: Mapping[str, float]
 ) -> Iterator[TooFast]:
-    """Yield where a motion is too fast when it starts from somewhere.
+    """Yield the segments of a motion in which a motor exceeds its maximum speed.
 
     Args:
-        motion: its keyframes.
-        start: motor to the angle in rad from which it starts.
-        limits: motor to its largest speed in rad/s.
+        motion: motion with its keyframes.
+        start: motor to its start angle in rad.
+        limits: motor to its maximum speed in rad/s.
     """
     for track in motion.tracks:
         times, angles = _keyframes(track, start[track.joint])
@@ -95,12 +95,12 @@ def sample_motion(
 ) -> FloatArray:
     """Return the set-points of a motion for each slot.
 
-    Row k is commanded in slot k and belongs to the end of that slot, so that the last
+    Row k is commanded in slot k and holds for the end of that slot, so that the last
     row is the end of the motion.
 
     Args:
-        motion: its keyframes.
-        start: motor to the angle in rad from which it starts.
+        motion: motion with motion with its keyframes.
+        start: motor to its start angle in rad.
         slot_s: length of a slot, in s.
 
     Returns:
@@ -121,16 +121,16 @@ def sample_motion(
 def return_motion(
     start: FloatArray, end: FloatArray, limits: FloatArray, slot_s: float
 ) -> FloatArray:
-    """Return set-points from rest in one place to rest in another, at half speed.
+    """Return set-points of a motion from rest to rest at half the maximum speed.
 
-    Each is a cubic; all joints arrive together; the one that takes longest is at half
-    of its largest speed in the middle, where a cubic from rest to rest is at 3/2 of its
-    mean speed.
+    Each joint follows a cubic, and all joints arrive together. The slowest joint
+    reaches half of its maximum speed in the middle, where a cubic from rest to rest has
+    3/2 of its mean speed.
 
     Args:
-        start: (n,) in rad.
-        end: (n,) in rad.
-        limits: (n,) largest speeds in rad/s.
+        start: (n,) start angles in rad.
+        end: (n,) end angles in rad.
+        limits: (n,) maximum speeds in rad/s.
         slot_s: length of a slot, in s.
 
     Returns:
@@ -149,16 +149,16 @@ def return_motion(
 
 
 def _keyframes(track: Track, start: float) -> tuple[FloatArray, FloatArray]:
-    """Return times and angles with the start before them."""
+    """Return the times and angles of a track, with the start prepended."""
     return np.array((0.0, *track.times_s)), np.array((start, *track.angles))
 
 
 class MotionStream:
-    """Set-points of the motors of some motions, one after the other without a gap.
+    """Set-points of consecutive motions without a gap.
 
-    The way between two postures may take several motions; its data are sent as one set.
-    A motor rests while it has no part in a motion. No motions are one instant without a
-    set-point: points without a motor.
+    The way between two postures can consist of several motions, sent as one stream. A
+    motor holds its angle while a motion does not move it. An empty sequence of motions
+    is a single item without set-points; it only adds its points.
     """
 
     unit = Unit.MOTION
@@ -173,9 +173,9 @@ class MotionStream:
         """Prepare to play motions.
 
         Args:
-            motions: in their order.
-            token: proof of a reservation of all their motors.
-            effectors: the leaves and limits of the motors.
+            motions: motions in the order of play.
+            token: token of a reservation of all their motors.
+            effectors: leaves and speed limits of the motors.
             slot_s: length of a slot, in s.
         """
         self.label = name_of(tuple(motions))
@@ -188,7 +188,7 @@ class MotionStream:
         self._slot_s = slot_s
         counts = [item_count(motion.length_s, slot_s) for motion in motions]
         self.length = sum(counts) or 1
-        """Number of its items, known before it begins."""
+        """Number of items, known before the start."""
         firsts = accumulate(counts[:-1], initial=0)
         names = [motion.name for motion in motions]
         self.parts = NO_PARTS
@@ -198,10 +198,10 @@ class MotionStream:
         self._rows: list[list[float]] = []
 
     def begin(self, present: Present) -> int:
-        """Sample all set-points from where the motors are; return their number.
+        """Sample all set-points from the present angles; return the number of items.
 
         Raises:
-            CannotBegin: a motor would be too fast.
+            CannotBegin: a motor would exceed its maximum speed.
         """
         here = {
             motor: present[leaf]
@@ -223,11 +223,11 @@ class MotionStream:
         return len(self._rows)
 
     def item(self, k: int) -> Mapping[str, float]:
-        """Return leaf to set-point in rad at instant `k`."""
+        """Return leaf to set-point in rad of item `k`."""
         return dict(zip(self.leaves, self._rows[k], strict=True))
 
     def rejoin(self, k: int, present: Present) -> Sequence[Mapping[str, float]]:
-        """Return the way back to where item `k` can follow, at half speed."""
+        """Return the items that move the motors to item `k`, at half speed."""
         here = np.array([present[leaf] for leaf in self.leaves])
         limits = np.array(list(self._limits.values()))
         gap = np.abs(np.array(self._rows[k]) - here)
