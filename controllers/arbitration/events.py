@@ -1,8 +1,8 @@
-"""Event trace of reservations, one frozen record per event.
+"""Event trace of reservations, with one frozen record per event.
 
-Trace rules, logs, notices and web pages read it. All listeners get the same event, so
-events are immutable. Tokens appear by their public part. Leaves are sorted, so that the
-order in a request does not matter.
+Trace rules, logs, notices and web pages read the trace. All listeners get the same
+event object, so events are immutable. Tokens appear by their public part. Leaves are
+sorted, so that the order in a request does not matter.
 
 As JSON (`events.jsonl`) an event is one line: `event` names the class, the other keys
 are its fields. Tokens appear by their public part, `epoch.sequence`; the outcome in a
@@ -60,16 +60,16 @@ class ReadOnly(dict[K, V]):
 
 
 NOTHING: ReadOnly[Any, Any] = ReadOnly()
-"""Of events that have nothing to say in a mapping."""
+"""Empty mapping, for events without entries."""
 Names = tuple[str, ...]
 """Leaves, sorted."""
 NamedShares = Mapping[str, int]
-"""Leaf to share in 1/100 %: 10 000 of an exclusive one, 0 of a state."""
+"""Leaf to share in 1/100 %: 10 000 for an exclusive leaf, 0 for a state."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Event:
-    """Something happened in a tick."""
+    """Base of all events, with the tick."""
 
     __pydantic_config__: ClassVar = ConfigDict(strict=True, extra="forbid")
     tick: int
@@ -83,14 +83,14 @@ class Opened(Event):
     preemption: str
     retry_ticks: int
     overtake_ticks: int = 0
-    """For how long a request may be passed by an equal."""
+    """Time in ticks for which equals may overtake a request."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reconfigured(Event):
     """A manager has new conflict rules.
 
-    Requests that already wait keep the overtaking time of their arrival.
+    Waiting requests keep the overtaking time of their arrival.
     """
 
     preemption: str
@@ -100,28 +100,28 @@ class Reconfigured(Event):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ResourceAdded(Event):
-    """A resource is known from now on; parents come before their children."""
+    """A resource was added; parents precede their children."""
 
     name: str
     parent: str | None
     kind: ResourceKind | None
-    """None: a composite."""
+    """Kind of the leaf; None: a composite."""
     device: DeviceKind | None = None
-    """What a leaf commands on the robot: a motor must be left safe."""
+    """Device that a leaf commands."""
     limits: Names = ()
-    """Leaves of the motors whose torque it limits."""
+    """Leaves of the motors whose torque this leaf limits."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ResourceRemoved(Event):
-    """A resource is not known any more."""
+    """A resource was removed."""
 
     name: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OwnerAdded(Event):
-    """An owner is known from now on; parents come before their children."""
+    """An owner was registered; parents precede their children."""
 
     owner: str
     parent: str | None
@@ -130,11 +130,11 @@ class OwnerAdded(Event):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entrusted(Event):
-    """An owner may shift and limit motors whose holders do not forbid it."""
+    """An owner was entrusted to shift and limit motors unless a holder forbids it."""
 
     owner: str
     is_entrusted: bool
-    """False: not any more."""
+    """False: the trust has ended."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -142,9 +142,9 @@ class Allowed(Event):
     """A holder permits an owner to shift or limit its motors during its hold."""
 
     token: TokenId
-    """The holder's."""
+    """Token of the holder."""
     owner: str
-    """Owner with the permission."""
+    """Owner that gets the permission."""
     right: Right
     is_allowed: bool
     """False: the permission is denied, even to an entrusted owner."""
@@ -152,31 +152,31 @@ class Allowed(Event):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Requested(Event):
-    """An owner asks."""
+    """An owner sent a request."""
 
     request: int
     owner: str
     shares: NamedShares
-    """Essential leaves."""
+    """Essential leaves with their shares."""
     optional: Mapping[str, Names]
     """Optional name to its leaves."""
     priority: int
     arrival: int
-    """Place among equals: the request's number, or that of the paused one."""
+    """Rank among equals: number of the request, or of the paused one."""
     timeout_ticks: int | None
-    """None: a paused owner that waits without limit."""
+    """Time limit in ticks; None: a paused owner that waits without limit."""
     loss: Loss
     wins_ties: bool
-    """As asker, at its arrival."""
+    """Tie rule of the requester, applied at its arrival."""
     keeps_ties: bool
-    """As holder, later."""
+    """Tie rule as a holder, applied later."""
     add_to: TokenId | None
     resumes: TokenId | None
-    """The token that was paused."""
+    """Paused token, for a resuming request."""
     recalls: bool = False
-    """Whether it takes back what `add_to` has lent, before all equals."""
+    """True if the request recalls leaves that `add_to` has lent, before all equals."""
     implied: Names = ()
-    """Motors among the leaves that come with their torque limits."""
+    """Motors among the leaves that are included because of their torque limits."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shares", ReadOnly(self.shares))
@@ -186,16 +186,16 @@ class Requested(Event):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Granted(Event):
-    """A request is granted."""
+    """A request was granted."""
 
     request: int
     owner: str
     token: TokenId
     shares: NamedShares
-    """What this grant adds to the token."""
+    """Leaves with shares that this grant added to the token."""
     missing: Names
     inside: Mapping[str, TokenId]
-    """Leaf to the ancestor's reservation that this one is inside of."""
+    """Leaf to the enclosing reservation of an ancestor."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shares", ReadOnly(self.shares))
@@ -215,18 +215,18 @@ class Failed(Event):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Released(Event):
-    """An owner gave back leaves."""
+    """An owner released leaves."""
 
     token: TokenId
     owner: str
     leaves: Names
     is_whole: bool
-    """Whether the token ended with it."""
+    """True if the token ended."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lent(Event):
-    """An owner lends leaves, which it gives back next, until it recalls them."""
+    """An owner lends leaves until a recall; their release follows as the next event."""
 
     token: TokenId
     owner: str
@@ -235,26 +235,26 @@ class Lent(Event):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Revoked(Event):
-    """The manager took leaves away from a token."""
+    """The manager revoked leaves of a token."""
 
     token: TokenId
     owner: str
     lost: Names
     """Leaves revoked for another owner."""
     freed: Names
-    """Merely went free with them: the whole-token rule."""
+    """Other leaves freed by the whole-token rule."""
     why: LossCause
     by: str
-    """Name of the owner, virtual owner or state that caused it."""
+    """Owner, virtual owner or state that caused the loss."""
     request: int | None
-    """Number of the request that caused it, if one did."""
+    """Number of the request that caused the loss; None: no request."""
     is_whole: bool
-    """Whether the token ended with it."""
+    """True if the token ended."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Expired(Event):
-    """A token ended because its owner is gone."""
+    """A token ended because its owner was dropped."""
 
     token: TokenId
     owner: str
@@ -263,33 +263,33 @@ class Expired(Event):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Renewed(Event):
-    """An owner showed that it is alive."""
+    """An owner was renewed."""
 
     owner: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Crashed(Event):
-    """An owner is gone, and its descendants with it; comes before what follows."""
+    """An owner and its descendants were dropped; precedes the resulting events."""
 
     owner: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Frozen(Event):
-    """A virtual owner holds leaves, or caps their effort."""
+    """A virtual owner froze leaves, or capped their effort."""
 
     leaves: Names
     by: str
     effort_cap: float | None
-    """Largest stiffness of their joints; None does not cap."""
+    """Largest stiffness of their joints; None: no cap."""
     is_total: bool
     """True if no other owner may use them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Thawed(Event):
-    """A virtual owner gave leaves back."""
+    """A virtual owner released leaves."""
 
     leaves: Names
     by: str
@@ -297,7 +297,7 @@ class Thawed(Event):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StateChanged(Event):
-    """Another state of a set is active; None: none of them."""
+    """The active state of a set has changed; None: no active state."""
 
     group: str
     active: str | None
@@ -314,40 +314,40 @@ class StateRefused(Event):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Notified(Event):
-    """An owner is notified."""
+    """An owner was notified."""
 
     owner: str
     kind: NoticeKind
     token: TokenId | None = None
-    """The token concerned."""
+    """Token that the notice concerns."""
     leaves: Names = ()
-    """Asked for, lost, or available again."""
+    """Requested, lost, or again available leaves."""
     freed: Names = ()
-    """LOST: merely went free with them."""
+    """LOST: other leaves freed with them."""
     by: str = ""
     """Owner of the competing request, or cause of the loss."""
     why: LossCause | None = None
     until_tick: int | None = None
-    """YIELD_BY: when it is made to."""
+    """YIELD_BY: tick of the enforced release."""
     request: int | None = None
     """DEMANDED: the competing request; LOST by a pause: the request to resume; OUTCOME:
     the ended request."""
     outcome: Outcome | None = None
-    """OUTCOME: with the token itself. Only for its owner: never logged."""
+    """OUTCOME: outcome with the complete token. Only for its owner, never logged."""
     error: str = ""
-    """RAISED: what was raised."""
+    """RAISED: text of the error."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answered(Event):
-    """A holder's policy answered a demand; follows its DEMANDED notice."""
+    """A holder's policy answered a demand; follows the DEMANDED notice."""
 
     owner: str
     token: TokenId
     request: int | None
     answer: AnswerKind
     error: str = ""
-    """What the policy raised, if it did; that counts as KEEP."""
+    """Error of the policy, which counts as KEEP; None: no error."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -357,11 +357,10 @@ class Commanded(Event):
     command: int
     token: TokenId | None
     is_genuine: bool
-    """Whether the token was issued with this secret, by this
-    manager; False for none and for a forged one."""
+    """True if this manager issued the token; False for a missing or forged token."""
     resource: str
     is_shift: bool = False
-    """Whether it shifts a set-point, on top of what the motor's commander wants."""
+    """True for a shift of a set-point, in addition to the commanded set-point."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -376,7 +375,7 @@ class Rejected(Event):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Executed(Event):
-    """A command was written to the device, its token tested in the same step."""
+    """A command was written to the device; its token was checked in the same step."""
 
     command: int
     token: TokenId
@@ -385,19 +384,19 @@ class Executed(Event):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LeftOut(Event):
-    """The torque-limit command of the next event leaves these motors unchanged.
+    """The torque-limit command of the next event does not change these motors.
 
     A virtual owner holds them, and the commanding owner is not entrusted with them.
     """
 
     command: int
     leaves: Names
-    """Of the motors."""
+    """Leaves of the motors."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Unshifted(Event):
-    """The gate takes back the shift of leaves: the right to shift them has ended."""
+    """The gate removes the shift of leaves, since the right to shift them has ended."""
 
     leaves: Names
 
@@ -411,20 +410,20 @@ class MadeSafe(Event):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settled(Event):
-    """A call is done, and all that followed from it: nothing more can be granted."""
+    """A call and its consequences are complete; no further grant is possible."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ticked(Event):
-    """All that is due up to this tick has happened."""
+    """All timers up to this tick have run."""
 
 
 _DROPPED = {("Requested", "mode")}
-"""Kinds and fields of lines that earlier versions wrote, and that nothing needs."""
+"""Kinds and fields of earlier versions that are ignored when read."""
 
 
 def event_classes() -> dict[str, type[Event]]:
-    """Return every kind of event that can be read, by its name."""
+    """Return name to class of every kind of event that can be read."""
     return dict(_KINDS)
 
 
@@ -432,7 +431,7 @@ def know_events(*kinds: type[Event]) -> None:
     """Register kinds of events, so that their lines can be read.
 
     Raises:
-        BadInput: another kind has the name.
+        BadInput: another kind of event has the name.
     """
     for kind in kinds:
         known = _KINDS.setdefault(kind.__name__, kind)
@@ -444,7 +443,7 @@ def know_events(*kinds: type[Event]) -> None:
 
 
 def event_to_record(event: Event) -> dict[str, object]:
-    """Return an event as plain data, as in its line.
+    """Return an event as plain data, in the form of its line.
 
     Recorders with their own lines include it.
 
@@ -468,8 +467,9 @@ def event_from_line(line: str) -> Event:
     """Return the event of a line.
 
     Raises:
-        BadInput: it is no JSON, or no event, or a field is missing, unknown or wrong.
-        UnknownName: there is no such kind of event.
+        BadInput: the line is not JSON or not an event, or a field is missing, unknown
+            or invalid.
+        UnknownName: the kind of event is unknown.
     """
     try:
         record = json.loads(line)
@@ -479,11 +479,11 @@ def event_from_line(line: str) -> Event:
 
 
 def event_from_record(record: object) -> Event:
-    """Return the event of plain data, such as `event_to_record` made.
+    """Return the event of plain data, as written by `event_to_record`.
 
     Raises:
-        BadInput: it is no event, or a field is missing, unknown or wrong.
-        UnknownName: there is no such kind of event.
+        BadInput: the data are not an event, or a field is missing, unknown or invalid.
+        UnknownName: the kind of event is unknown.
     """
     shown = _shortened(record)
     if not isinstance(record, dict) or not isinstance(record.get("event"), str):
@@ -520,15 +520,15 @@ def _shortened(what: object) -> str:
 
 
 def _secret(kind: type[Event]) -> set[str]:
-    """Return the fields that hold what only an owner may see."""
+    """Return the fields that only an owner may see."""
     return {"outcome"} if kind is Notified else set()
 
 
 def _form(kind: type[Event]) -> TypeAdapter[Any]:
-    """Return what reads and writes a kind of event, made when it is first met.
+    """Return the serializer of a kind of event, created at its first use.
 
     Raises:
-        BadInput: a field is of a type that no line holds.
+        BadInput: a field has a type that a line cannot represent.
     """
     try:
         if kind not in _FORMS:
@@ -543,7 +543,7 @@ def _form(kind: type[Event]) -> TypeAdapter[Any]:
 
 _FORMS: dict[type[Event], TypeAdapter[Any]] = {}
 _KINDS: dict[str, type[Event]] = {}
-"""Every kind of event that can be read."""
+"""Name to class of every kind of event that can be read."""
 know_events(
     *(
         kind

@@ -1,8 +1,8 @@
-"""Leases: a reservation for the length of a `with` block.
+"""Leases: reservations for the duration of a `with` block.
 
-A lease waits, shows signs of life, has the valid token over pauses, and says why it was
-lost. Fronts, robots and the client of a server have the same `lease` method
-(`Leasing`).
+A lease waits for the grant, renews its owner, has the valid token before and after
+pauses, and gives the reason of a loss. Fronts, robots and the client of a server have
+the same `lease` method (`Leasing`).
 """
 
 from collections.abc import Mapping
@@ -23,25 +23,25 @@ from nao_testbed.models import BadInput, TestbedError
 
 
 class Lessor(Protocol):
-    """Interface of a ledger that leases use, in this process or at a server."""
+    """Interface to a ledger for leases, in this process or at a server."""
 
     def ask(self, request: Request) -> Ticket:
-        """Ask without waiting; an owner that is not known is registered."""
+        """Send a request without waiting; an unknown owner is registered."""
 
     def outcome(self, ticket: Ticket) -> Outcome | None:
-        """Return the outcome of a request; None while it waits."""
+        """Return the outcome of a request; None while the request waits."""
 
     def wait(self, ticket: Ticket) -> Outcome:
-        """Wait until a request has ended, showing signs of life of its owner."""
+        """Wait until a request has ended; renew its owner while waiting."""
 
     def present(self, owner: str, token: Token, newest: Token) -> Present:
-        """Return the present state of a reservation; counts as a sign of life.
+        """Return the present state of a reservation, and renew its owner.
 
         Args:
             owner: owner of the token.
-            token: first token of the reservation; valid as a key as long as any later
-                one is known.
-            newest: token that was returned last.
+            token: first token of the reservation; valid as a key while any later one is
+                known.
+            newest: last returned token.
         """
 
     def end(self, ticket: Ticket, token: Token | None) -> None:
@@ -49,12 +49,12 @@ class Lessor(Protocol):
 
         Args:
             ticket: ticket of the request.
-            token: first token; None: it waits, or the outcome was not read.
+            token: first token; None: the request waits, or its outcome was not read.
         """
 
 
 class LeaseLost(TestbedError):
-    """A lease has no valid token now; `end` says why, None while it waits."""
+    """A lease has no valid token now; `end` has the reason, None while it waits."""
 
     def __init__(self, request: Request, end: End | None) -> None:
         self.request = request
@@ -68,16 +68,16 @@ class LeaseLost(TestbedError):
 
 
 class Lease(AbstractContextManager["Lease"]):
-    """Resources of one owner for the length of a block.
+    """Resources of one owner for the duration of a block.
 
         with robot.lease("Head", owner="look around", wait_s=2.0) as lease:
             gate.submit(lease.token, "HeadYaw", 0.3)
 
-    Entering waits for the grant, leaving gives back. Ask for `token` before each
-    command: after a pause it is another one, and None says not to command. Each look is
-    a sign of life of an owner that has a time to live; a `Client` sends them by itself.
+    Entering the block waits for the grant, and leaving it releases. Read `token` before
+    each command: after a pause it is another token, and with None no command is
+    allowed. Each read renews an owner with a time to live; a `Client` renews by itself.
 
-    A behaviour that is called once a slot cannot wait: it calls `begin` once, looks at
+    A behaviour that is called once per slot cannot wait: it calls `begin` once, reads
     `token` in each slot, and calls `close` at its end. A closed lease can be entered or
     begun again.
     """
@@ -87,28 +87,28 @@ class Lease(AbstractContextManager["Lease"]):
 
         Args:
             lessor: interface of the ledger.
-            request: resources; its time limit is that of the wait.
+            request: resources; its time limit is the limit of the wait.
         """
         self.request = request
         self.outcome: Outcome | None = None
         """Outcome of the request: obtained and missing resources."""
         self._lessor = lessor
         self._ticket: Ticket | None = None
-        """With which it waits, for the grant or to resume."""
+        """Ticket with which the lease waits for the grant or for resumption."""
         self._token: Token | None = None
-        """That was granted first, before any pause."""
+        """First granted token, before any pause."""
         self._newest: Token | None = None
         self._end: End | None = None
         self._asked: Ticket | None = None
-        """Of its request, from `begin` to `close`."""
+        """Ticket of its request, from `begin` to `close`."""
 
     def __enter__(self) -> "Lease":
         """Request the resources, and wait for the grant.
 
         Raises:
             NotGranted: the time limit is reached, or waiting would never end.
-            BadInput: the lease has begun, or the call is inside a slot, where no time
-                passes.
+            BadInput: the lease has begun, or the call is inside a slot, in which no
+                time passes.
         """
         self.begin()
         try:
@@ -123,10 +123,10 @@ class Lease(AbstractContextManager["Lease"]):
         self.close()
 
     def begin(self) -> None:
-        """Ask without waiting.
+        """Send the request without waiting.
 
         Raises:
-            BadInput: the lease has begun, or the request makes no sense.
+            BadInput: the lease has begun, or the request is invalid.
         """
         if self._asked is not None:
             raise BadInput(
@@ -145,7 +145,7 @@ class Lease(AbstractContextManager["Lease"]):
 
     @property
     def token(self) -> Token | None:
-        """The valid token; None while it waits or is paused, and once it is lost."""
+        """Valid token; None while the lease waits or is paused, and after a loss."""
         if self._token is None and self._ticket is not None:
             self.outcome = self._lessor.outcome(self._ticket)
             if self.outcome is None:
@@ -162,24 +162,24 @@ class Lease(AbstractContextManager["Lease"]):
 
     @property
     def is_held(self) -> bool:
-        """True if its owner may command now."""
+        """True if the owner may command now."""
         return self.token is not None
 
     @property
     def is_waiting(self) -> bool:
-        """True if it waits for the grant, or is paused."""
+        """True if the lease waits for the grant, or is paused."""
         return self.token is None and self._ticket is not None
 
     @property
     def lost(self) -> End | None:
-        """Reason of an end before `close`; None without one."""
+        """Reason of a loss before `close`; None without a loss."""
         return self._end if self.token is None else None
 
     def check(self) -> Token:
         """Return the valid token.
 
         Raises:
-            LeaseLost: there is none now.
+            LeaseLost: the lease has no valid token now.
         """
         token = self.token
         if token is None:
@@ -187,7 +187,7 @@ class Lease(AbstractContextManager["Lease"]):
         return token
 
     def wait(self) -> bool:
-        """Wait while it waits or is paused; return whether it is held then.
+        """Wait for the grant or for resumption; return True if the lease is held then.
 
         The first wait ends with `wait_s`, a pause with the limit of its policy.
         """
@@ -197,7 +197,7 @@ class Lease(AbstractContextManager["Lease"]):
 
 
 class Leasing:
-    """Gives leases; inherited by whatever callers have of a ledger."""
+    """Base of classes with a `lease` method."""
 
     def lease(
         self,
@@ -214,13 +214,13 @@ class Leasing:
         Args:
             names: leaves and composites, all or nothing.
             owner: owner of the lease; an unknown name is registered with the defaults
-                of `Owner`. None for a `Client`, which is an owner itself.
+                of `Owner`. None for a `Client`, which is itself an owner.
             wait_s: longest wait for the grant in s; 0 tries once. It is ledger time:
                 simulated time for a simulated robot, clock time for threads and a
                 server.
-            optional: taken if they are free at the grant.
+            optional: resources taken only if they are free at the grant.
             rates: cumulative resource to rate in percent.
-            priority: from 0 to 9; None: the owner's.
+            priority: priority from 0 to 9; None: the owner's.
             policy: conflict policy, or its name: lock, stop, pause; None: the owner's.
 
         Raises:
@@ -240,5 +240,5 @@ class Leasing:
         return Lease(lessor, request)
 
     def _lessor(self, owner: str | None) -> tuple[str, Lessor]:
-        """Return the owner of a lease, and what grants it."""
+        """Return the owner of a lease, and its interface to the ledger."""
         raise NotImplementedError

@@ -1,25 +1,26 @@
-"""Known calls: those of ES2535273, and of NAOqi's ALResourceManager.
+"""Calls of ES2535273 and of NAOqi's ALResourceManager.
 
     calls = ES2535273Calls(LedgerFront(ledger, loop.cycle), services={"Dance": dance})
     calls.waitForResource("Head", "Dance", "onResource", 5)  # dance.onResource(...)
     gate.submit(calls.token("Dance", "HeadYaw"), "HeadYaw", 0.3)
     calls.releaseResource("Head", "Dance")
 
-A thin layer over a ledger [ES2535273T3, description of F2 and F4b]; names, parameters
-and order are those of the source. Its calls return nothing and know no tokens, so the
-tickets are kept here by owner name; the ledger maps each to its present token. All
-calls act at the present tick of the ledger. A waiting call passes time through its
-`Front`: a loop in a scenario, a sleeping thread in other programs.
+Thin layer over a ledger [ES2535273T3, description of F2 and F4b]. Names, parameters and
+their order are those of the source. Its calls have no tokens, so this layer keeps the
+tickets by owner name; the ledger maps each ticket to its present token. All calls act
+at the present tick of the ledger. A waiting call advances time through its `Front`: a
+loop in a scenario, a sleeping thread in other programs.
 
 Interpretation where ES2535273 is silent:
 
-- An owner is registered by its first call. An object knows its parent; a name implies
-  it: `a__b__c` is a part of `a__b`, as for box names [choregraphe-resources]. An owner
-  that the ledger already knows keeps its parent and defaults.
-- Taking held resources again succeeds; of a set, the missing ones are taken by another
+- An owner is registered by its first call. An object has its parent as an attribute; a
+  name implies it: `a__b__c` is a part of `a__b`, as for box names
+  [choregraphe-resources]. An owner that the ledger already knows keeps its parent and
+  defaults.
+- Taking held resources again succeeds; the missing ones of a set are taken with another
   token.
-- A negative time limit is rejected; no request waits forever. (In ALResourceManager
-  [choregraphe-resources] it does.)
+- A negative time limit is rejected; no request waits forever, unlike in
+  ALResourceManager [choregraphe-resources].
 - A call without a grant raises `NotGranted`, the release of resources that are not held
   `BadInput`, and an unknown name `UnknownName`; none of them changes anything.
 - States are not owned in ALResourceManager; here the requester of a state holds it, and
@@ -66,7 +67,7 @@ from nao_testbed.models.values import short
 
 
 def held_leaves(snapshot: LedgerSnapshot, owner: str) -> set[str]:
-    """Return the leaves that an owner itself holds, if a part of it uses them too."""
+    """Return the leaves that an owner holds, including those that a child uses."""
     return {
         row.name
         for row in snapshot.resources
@@ -77,7 +78,7 @@ def held_leaves(snapshot: LedgerSnapshot, owner: str) -> set[str]:
 def still_lacking(
     names: Iterable[str], held: set[str], tree: ResourceTree
 ) -> tuple[str, ...]:
-    """Return the names that are not held yet, each once."""
+    """Return the names that are not completely held yet, each once."""
     rest: dict[str, None] = {}
     for name in names:
         leaves = tree.exclusive_leaves(name) if tree.children(name) else (name,)
@@ -90,23 +91,23 @@ def still_lacking(
 
 
 NAME_SEPARATOR = "__"
-"""Between the pieces of a name."""
+"""Separator of the parts of a name."""
 
 
 class TreeOwner(Protocol):
-    """An object with a place in a tree of objects, such as a box in a box."""
+    """Object in a tree of objects, such as a box inside a box."""
 
     @property
     def name(self) -> str:
-        """The owner's name."""
+        """Name of the owner."""
 
     @property
     def parent(self) -> "TreeOwner | None":
-        """The object that it is in; None at the top."""
+        """Parent object; None for the root."""
 
 
 def name_of(owner: str | TreeOwner) -> str:
-    """Return the name of an owner, given by it or as an object."""
+    """Return the name of an owner given by name or as an object."""
     name = owner if isinstance(owner, str) else getattr(owner, "name", owner)
     return check_name(name, "an owner")
 
@@ -114,22 +115,22 @@ def name_of(owner: str | TreeOwner) -> str:
 def line_of(
     owner: str | TreeOwner, on_lost: Callable[[str, object], OnLost | None]
 ) -> list[Owner]:
-    """Return an owner and all above it, from the top; it calls code of others.
+    """Return an owner and its ancestors, from the root.
 
-    So under no lock.
+    Calls foreign code, so hold no lock.
 
     Args:
-        owner: a name, or an object in its place.
-        on_lost: returns the hook of an owner, given its name and itself.
+        owner: name, or object in a tree.
+        on_lost: function of an owner's name and object that returns its loss callback.
 
     Raises:
-        BadInput: an object is above itself or without a top, or a name is none.
+        BadInput: an object is its own ancestor or has no root, or a name is invalid.
     """
     home: object = None
     if isinstance(owner, str):
         pieces = owner.split(NAME_SEPARATOR)
         names = [NAME_SEPARATOR.join(pieces[: n + 1]) for n in range(len(pieces))]
-        names = [name for name in names if name]  # it may begin with the joint
+        names = [name for name in names if name]  # leading separator: empty
     else:
         names, home = _line(owner), owner
     return [
@@ -141,18 +142,18 @@ def line_of(
 def make_known(
     line: Sequence[Owner], front: Front, snapshot: LedgerSnapshot, *, is_object: bool
 ) -> None:
-    """Make an owner and all above it known.
+    """Register an owner and its ancestors.
 
-    A name that is known already stays where it is, with its defaults.
+    A registered name keeps its parent and its defaults.
 
     Args:
-        line: the owner and all above it, from the top.
+        line: owner and its ancestors, from the root.
         front: front of the ledger.
-        snapshot: snapshot of that ledger, now.
-        is_object: whether each has to be just there.
+        snapshot: present snapshot of the ledger.
+        is_object: True: each owner must have exactly this parent.
 
     Raises:
-        BadInput: an object is known in another place.
+        BadInput: an object is registered under another parent.
     """
     parents = {row.name: row.parent for row in snapshot.owners}
     if not is_object and line[-1].name in parents:
@@ -172,7 +173,7 @@ def _line(owner: TreeOwner) -> list[str]:
     """Return the names of an owner and its ancestors, from the root.
 
     Raises:
-        BadInput: its ancestors form a circle, or one is not a tree object.
+        BadInput: its ancestors form a cycle, or one is not a tree object.
     """
     names: list[str] = []
     one: TreeOwner | None = owner
@@ -193,17 +194,18 @@ def _line(owner: TreeOwner) -> list[str]:
 
 
 MOST_LOOKS = 100
-"""Number of retries of a call while its owner takes and releases concurrently."""
+"""Largest number of retries of a call while its owner takes and releases
+concurrently."""
 _NO_SERVICES: Mapping[str, object] = MappingProxyType({})
 
 
 class ES2535273Calls:
-    """Take, wait and release by names."""
+    """Calls of ES2535273: take, wait and release by names."""
 
     def __init__(
         self, front: Front, services: Mapping[str, object] = _NO_SERVICES
     ) -> None:
-        """Create calls for owners without tokens.
+        """Create the calls for a front.
 
         Args:
             front: front of the ledger.
@@ -215,7 +217,7 @@ class ES2535273Calls:
         self._front = front
         self._services = services
         self._tickets: dict[str, list[Ticket]] = {}
-        """Owner to its requests by these calls that wait, hold or are paused."""
+        """Owner to its tickets from these calls that wait, hold or are paused."""
 
     # -- the calls of ES2535273 -------------------------------------------------------
 
@@ -263,30 +265,32 @@ class ES2535273Calls:
         callback: str,
         timeout: float,
     ) -> None:
-        """Take a group as if it were one resource, or wait for it.
+        """Take a group of resources like one resource, or wait for it.
 
-        The owner is a name, or an object with a place in a tree.
+        The owner is a name, or an object in a tree.
         """
         self._take(resources, owner, callback, timeout)
 
     def releaseResource(self, resourceName: str, ownerName: str) -> None:
         """Release a resource, or the held part of a composite.
 
-        A paused owner gives up the whole set with which it would resume, since it
-        resumes with exactly the set that it had.
+        A paused owner loses the whole set with which it would resume, since it can only
+        resume with exactly that set.
 
         Raises:
-            BadInput: the owner has not taken it by these calls, or has lost it.
+            BadInput: the owner has not taken the resource by these calls, or has lost
+                it.
         """
         self._release([resourceName], ownerName)
 
-    # -- what ES2535273 has no words for ----------------------------------------------
+    # -- additions to ES2535273 --------------------------------------------------------
 
     def token(self, ownerName: str, resourceName: str) -> Token:
         """Return the token with which an owner may command a leaf.
 
         Raises:
-            BadInput: the owner has not taken it by these calls, or has lost it.
+            BadInput: the owner has not taken the resource by these calls, or has lost
+                it.
         """
         check_name(ownerName, "an owner")
         with self._front.step() as (ledger, _):
@@ -297,7 +301,7 @@ class ES2535273Calls:
                     return token
         raise _not_held(resourceName, ownerName)
 
-    # -- inside -----------------------------------------------------------------------
+    # -- internals ---------------------------------------------------------------------
 
     def _take(
         self,
@@ -307,7 +311,7 @@ class ES2535273Calls:
         timeout_s: float,
         optional: Sequence[str] = (),
     ) -> Outcome | None:
-        """Take, or wait; None if the owner has all already."""
+        """Take or wait; return None if the owner already holds everything."""
         name = name_of(owner)
         wish = Request(
             owner=name,
@@ -345,7 +349,7 @@ class ES2535273Calls:
     def _blocks_itself(self, owner: str, outcome: Outcome) -> bool:
         """Return True if the owner blocked itself by a call in another thread.
 
-        It holds the resource now, or has released it: in both cases retry.
+        It now holds the resource, or has released it: in both cases retry.
         """
         if outcome.why is not Why.DEADLOCK:
             return False
@@ -367,7 +371,7 @@ class ES2535273Calls:
                 found = False
                 for now in present:
                     meant: set[str] = set()
-                    if now.ticket is not None:  # it would resume with these
+                    if now.ticket is not None:  # the owner would resume with these
                         meant = leaves.intersection(now.ticket.request.resources)
                         paused.update([now.ticket.number] if meant else ())
                     elif (token := now.token) is not None:
@@ -383,14 +387,14 @@ class ES2535273Calls:
                     ledger.release(token, tick, sorted(leaves))
 
     def _present(self, owner: str, ledger: Ledger) -> list[Present]:
-        """Return what an owner has, by valid tokens or paused.
+        """Return the present valid or paused reservations of an owner.
 
-        Tickets of what has ended are forgotten.
+        Tickets of ended reservations are removed.
         """
         found: list[Present] = []
         kept: list[Ticket] = []
         for ticket in self._tickets.pop(owner, ()):
-            if ticket.outcome is None:  # it waits, in another thread
+            if ticket.outcome is None:  # waiting in another thread
                 kept.append(ticket)
             elif ticket.outcome.token is not None and ledger.knows(owner):
                 now = ledger.follow(owner, ticket.outcome.token)
@@ -415,7 +419,7 @@ class ES2535273Calls:
         return tell
 
     def _policy(self, owner: str | TreeOwner, callback: str) -> ConflictPolicy | None:
-        """Return what answers for an owner; None leaves it to its default."""
+        """Return the conflict policy for an owner; None: the owner's default."""
         name = name_of(owner)
         if not isinstance(callback, str):
             raise BadInput(
@@ -443,7 +447,7 @@ class ES2535273Calls:
 
 
 def _method(name: str, homes: Iterable[object]) -> Callable[[str, str], object] | None:
-    """Return the first method of a name that one of several objects has."""
+    """Return the first method with a name among several objects."""
     found = (getattr(home, name, None) for home in homes)
     return next((method for method in found if callable(method)), None)
 
@@ -481,7 +485,7 @@ FULL_PERCENT = 100.0
 class ResourceCalls(ES2535273Calls):
     """Calls of ALResourceManager; those of ES2535273 are its deprecated names."""
 
-    # -- take and give back -----------------------------------------------------------
+    # -- take and release --------------------------------------------------------------
 
     def acquireResource(
         self, resource: str, module: str, callback: str, timeoutSeconds: float
@@ -492,7 +496,7 @@ class ResourceCalls(ES2535273Calls):
     def acquireResourcesTree(
         self, resources: Sequence[str], module: str, callback: str, timeout: float
     ) -> None:
-        """Take several at once; parents and children of one request do not conflict."""
+        """Take several resources; parents and children may be in one request."""
         self._take(resources, module, callback, timeout)
 
     def waitForResourcesTree(
@@ -525,17 +529,17 @@ class ResourceCalls(ES2535273Calls):
             ]
 
     def releaseResources(self, resources: Sequence[str], owner: str) -> None:
-        """Give back several, all or none.
+        """Release several resources, all or none.
 
         Raises:
-            BadInput: the owner holds nothing of one of them.
+            BadInput: the owner holds no part of one of them.
         """
         self._release(resources, owner)
 
-    # -- look -------------------------------------------------------------------------
+    # -- queries -----------------------------------------------------------------------
 
     def isResourceFree(self, resource: str) -> bool:
-        """Return True if it and its parts are free; of a state, if it is active.
+        """Return True if a resource and its parts are free, or a state is active.
 
         Raises:
             UnknownName: the resource does not exist, as for all calls with a name.
@@ -543,7 +547,7 @@ class ResourceCalls(ES2535273Calls):
         return self.areResourcesFree([resource])
 
     def areResourcesFree(self, resources: Sequence[str]) -> bool:
-        """Return True if all are free."""
+        """Return True if all resources are free."""
         resources = check_names(resources, "resources")
         with self._front.step() as (ledger, _):
             snapshot, tree = take_snapshot(ledger), ledger.tree
@@ -551,11 +555,11 @@ class ResourceCalls(ES2535273Calls):
         return all(_is_free(row) for row in snapshot.resources if row.name in asked)
 
     def checkStateResourceFree(self, resources: Sequence[str]) -> bool:
-        """Return True if all are free; a state is free if it is active."""
+        """Return True if all resources are free; a state is free if it is active."""
         return self.areResourcesFree(resources)
 
     def areResourcesOwnedBy(self, resources: Sequence[str], owner: str) -> bool:
-        """Return True if one owner has all."""
+        """Return True if one owner holds all resources."""
         resources = check_names(resources, "resources")
         check_name(owner, "an owner")
         with self._front.step() as (ledger, _):
@@ -572,7 +576,7 @@ class ResourceCalls(ES2535273Calls):
             return above is not None
 
     def getResources(self) -> ResourceNode:
-        """Return the whole tree; its layout on the wire is not published."""
+        """Return the whole tree; NAOqi's layout is not published."""
         with self._front.step() as (ledger, _):
             return ledger.tree.root
 
@@ -608,15 +612,16 @@ class ResourceCalls(ES2535273Calls):
             above = parent or ledger.tree.root.name
             tree = ledger.tree
             for name in names:
-                tree = tree.with_resource(name, above)  # would all of them do?
+                tree = tree.with_resource(name, above)  # raises if one name is invalid
             for name in names:
                 ledger.add_resource(name, above, tick)
 
     def deleteResource(self, name: str) -> None:
-        """Forget a resource.
+        """Remove a resource.
 
         Raises:
-            BadInput: it has parts, or is held, waited for or frozen.
+            BadInput: the resource has parts, is held or frozen, or a request waits for
+                it.
         """
         with self._front.step() as (ledger, tick):
             ledger.remove_resource(name, tick)
@@ -625,7 +630,7 @@ class ResourceCalls(ES2535273Calls):
         """Set a state of the robot as active or inactive.
 
         Raises:
-            BadInput: it is not a state, or `enabled` is not a boolean.
+            BadInput: the resource is not a state, or `enabled` is not a boolean.
         """
         if type(enabled) is not bool:
             raise BadInput(f"enabled is {short(enabled)}; give true or false.")
@@ -638,7 +643,7 @@ class ResourceCalls(ES2535273Calls):
 
 
 def _meant(name: str, tree: ResourceTree) -> tuple[str, ...]:
-    """Return the leaves that taking a name would take."""
+    """Return the leaves of a name that a request would take."""
     return tree.exclusive_leaves(name) or tree.leaves(name)
 
 

@@ -1,17 +1,17 @@
 """Conflict policies: answers of holders to competing requests.
 
-The manager notifies; the holder decides. A policy is called at the demand, and again
-every retry period while the requester waits. It decides quickly and starts nothing
-slow: the manager enforces a promise only when the requester can start, and then
-notifies the holder.
+The manager notifies a holder of a competing request (demand), and the holder decides. A
+policy is called at the demand, and again every retry period while the requester waits.
+It must return quickly. The manager enforces a promise to yield only when the requester
+can start, and then notifies the holder.
 
     lock      keep the resources (default)
     stop      stop the behaviour and release its resources
     pause     yield, and resume when the requester is done
     callback  user code decides
 
-A policy is a class with a unique `name` and a method `answer`; all of its fields have
-defaults, so that its name alone creates one. Built-in policies are in `_OWN`; other
+A policy is a class with a unique `name` and a method `answer`. All its fields have
+defaults, so that the name suffices to create it. Built-in policies are in `_OWN`; other
 packages register theirs as entry points.
 """
 
@@ -37,7 +37,7 @@ class AnswerKind(StrEnum):
     YIELD = "yield"
     """Release the resources."""
     PAUSE = "pause"
-    """Release the resources, and get the same set back afterwards."""
+    """Release the resources, and resume with the same set afterwards."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,13 +46,13 @@ class Demand:
 
     holder: str
     token: TokenId
-    """The reservation in the way."""
+    """Token of the blocking reservation."""
     resources: tuple[str, ...]
-    """Leaves of it that are asked for, sorted."""
+    """Requested leaves of the reservation, sorted."""
     asker: str
     asker_priority: int
     request: int | None
-    """Number of the request that waits; None for a wish to change the state."""
+    """Number of the waiting request; None for a requested change of state."""
     tick: int
 
 
@@ -62,10 +62,11 @@ class Answer:
 
     kind: AnswerKind
     after_s: float = 0.0
-    """Time until it releases, in s; then the release is enforced. A time at or after
-    the requester's limit counts as KEEP: within a tick, waits end before promises."""
+    """Time in s until the holder releases; then the release is enforced. A time at or
+    after the requester's limit counts as KEEP: within a tick, waits end before
+    promises."""
     resume_timeout_s: float | None = None
-    """PAUSE: longest wait for getting the set back, in s; None waits without limit."""
+    """PAUSE: longest wait for resumption in s; None: no limit."""
 
     def __post_init__(self) -> None:
         kind = word(AnswerKind, self.kind, "kind of an answer")
@@ -76,10 +77,10 @@ class Answer:
 
 
 def checked(answer: Answer) -> Answer:
-    """Return an answer as the manager may act on it, however it was made.
+    """Return a validated copy of an answer.
 
     Raises:
-        UnknownName, BadInput, AttributeError: it says what no answer can.
+        UnknownName, BadInput, AttributeError: the answer is invalid.
     """
     return Answer(
         kind=answer.kind,
@@ -89,16 +90,16 @@ def checked(answer: Answer) -> Answer:
 
 
 def keep_time(holder: object, name: str, what: str) -> None:
-    """Keep a time of an answer or a policy as a number of seconds, 0 or more."""
+    """Validate a time of an answer or a policy, in s, 0 or more."""
     seconds = check_seconds(getattr(holder, name), f"{name} of {what}")
     object.__setattr__(holder, name, seconds)
 
 
 def check_takes_demand(function: object, what: str) -> None:
-    """Refuse what cannot be called with a demand alone.
+    """Raise unless a function can be called with a demand as its only argument.
 
     Raises:
-        BadInput: it cannot.
+        BadInput: the function cannot be called so.
     """
     fits = callable(function)
     if callable(function):
@@ -106,7 +107,7 @@ def check_takes_demand(function: object, what: str) -> None:
             signature(function).bind(None)
         except TypeError:
             fits = False
-        except ValueError:  # it does not say what it takes
+        except ValueError:  # no signature available
             pass
     if not fits:
         raise BadInput(
@@ -118,10 +119,10 @@ KEEP = Answer(kind=AnswerKind.KEEP)
 
 
 class ConflictPolicy(Protocol):
-    """Answers the demands on one owner's reservations."""
+    """Policy that answers the demands on one owner's reservations."""
 
     name: ClassVar[str]
-    """The word by which a scenario, a client or the command line names it."""
+    """Name of the policy in scenarios, clients and the command line."""
 
     def answer(self, demand: Demand) -> Answer:
         """Return the holder's answer to a demand.
@@ -133,24 +134,24 @@ class ConflictPolicy(Protocol):
 
 @dataclass(frozen=True)
 class Lock:
-    """The holder keeps; the asker waits within its time limit."""
+    """Policy that keeps the resources; the requester waits within its time limit."""
 
     name: ClassVar[str] = "lock"
 
     def answer(self, demand: Demand) -> Answer:
-        """Keep."""
-        del demand  # whoever asks
+        """Answer with KEEP."""
+        del demand  # same answer for every demand
         return KEEP
 
 
 @dataclass(frozen=True)
 class StopOnDemand:
-    """Policy that releases at once, or within the time that stopping takes."""
+    """Policy that releases at once, or within the stopping time."""
 
     name: ClassVar[str] = "stop"
 
     within_s: float = 0.0
-    """Time to stop in s: a walking robot first gets both feet down."""
+    """Stopping time in s: a walking robot first puts both feet down."""
 
     def __post_init__(self) -> None:
         keep_time(self, "within_s", f"policy {self.name!r}")
@@ -165,15 +166,15 @@ class StopOnDemand:
 class PauseOnDemand:
     """Policy that yields, and resumes with the same set when the requester is done.
 
-    It waits at the front of its priority class for exactly the set that it had.
+    The paused holder waits at the front of its priority class for the same set.
     """
 
     name: ClassVar[str] = "pause"
 
     within_s: float = 0.0
-    """Time to pause in s."""
+    """Time in s until the behaviour has paused."""
     resume_timeout_s: float | None = None
-    """Longest pause in s; None has no limit."""
+    """Longest pause in s; None: no limit."""
 
     def __post_init__(self) -> None:
         keep_time(self, "within_s", f"policy {self.name!r}")
@@ -191,29 +192,31 @@ class PauseOnDemand:
 
 
 def _keep(demand: Demand) -> None:
-    """Decide nothing: what a policy without a function does."""
+    """Return None: the default of a policy without a function."""
 
 
 @dataclass(frozen=True)
 class CallbackOnDemand:
-    """A function, or the behaviour itself, decides; without an answer it keeps.
+    """Policy in which a function, or the behaviour itself, decides.
 
-    What it says nothing about is kept until a limit.
+    Without an answer the resources are kept until a limit.
 
-    A dance that is asked for the legs goes on to its next stable posture and releases
-    them there: its function returns None, and `limit_s` says how long that may take.
+    Example: a dance, on a demand for the legs, continues to its next stable posture and
+    releases them there. Its function returns None, and `limit_s` bounds the time.
     """
 
     name: ClassVar[str] = "callback"
 
     function: Callable[[Demand], Answer | None] = _keep
-    """Returns an answer, or None: the holder will release by itself, or not."""
+    """Function that returns an answer, or None: the holder may release later by
+    itself."""
     limit_s: float | None = None
-    """After this time a None becomes a stop, in s; None leaves it a refusal."""
+    """Time in s after which an answer None leads to a stop; None: never, the demand
+    stays refused."""
 
     @property
     def decides(self) -> bool:
-        """True if it has its own function."""
+        """True if the policy has its own function."""
         return self.function is not _keep
 
     def __post_init__(self) -> None:
@@ -222,7 +225,7 @@ class CallbackOnDemand:
             keep_time(self, "limit_s", f"policy {self.name!r}")
 
     def answer(self, demand: Demand) -> Answer:
-        """Ask the function."""
+        """Return the function's answer."""
         answer = self.function(demand)
         if answer is not None:
             return answer
@@ -232,7 +235,7 @@ class CallbackOnDemand:
 
 
 POLICIES = "nao_testbed.conflict_policies"
-"""The entry-point group under which another package registers its policies."""
+"""Entry-point group of policies from other packages."""
 _OWN = (Lock, StopOnDemand, PauseOnDemand, CallbackOnDemand)
 
 
@@ -240,9 +243,9 @@ _OWN = (Lock, StopOnDemand, PauseOnDemand, CallbackOnDemand)
 def policy_classes() -> dict[str, type[ConflictPolicy]]:
     """Return every conflict policy by its name, in alphabetical order.
 
-    Built-in policies, and those of the entry-point group
-    `nao_testbed.conflict_policies`; built-in names take precedence. Policies that
-    `make_policy` rejects are omitted.
+    The result contains built-in policies, which take precedence, and those of the
+    entry-point group `nao_testbed.conflict_policies`. Policies that `make_policy`
+    rejects are omitted.
     """
     found: dict[str, type[ConflictPolicy]] = {kind.name: kind for kind in _OWN}
     for entry in entry_points(group=POLICIES):
@@ -269,10 +272,10 @@ def _load(entry: EntryPoint) -> type[ConflictPolicy]:
 
 
 def make_policy(name: str, **settings: object) -> ConflictPolicy:
-    """Return the policy of a name.
+    """Create the policy with a name.
 
     Args:
-        name: as `policy_classes` lists it.
+        name: name listed by `policy_classes`.
         settings: fields of the policy's class.
 
     Raises:
@@ -293,11 +296,11 @@ def make_policy(name: str, **settings: object) -> ConflictPolicy:
 
 
 def as_policy(given: object) -> ConflictPolicy:
-    """Return the policy that a caller gave, by itself or by its name.
+    """Return a policy given as an object or by name.
 
     Raises:
         UnknownName: no policy has this name.
-        BadInput: it is no policy: a class of policies is none yet.
+        BadInput: the value is not a policy; a class must be instantiated first.
     """
     if isinstance(given, str):
         return make_policy(given)

@@ -1,9 +1,9 @@
 """Owners, requests for resources, and their tickets.
 
-Owner       a behaviour, box, program or robot, in a tree, with its defaults
-Request     a set of resources requested together
-Ticket      a pending request; its outcome is None while it waits
-NotGranted, StaleToken    errors of a request without a grant, and of an ended hold
+Owner       a behaviour, box, program or robot with its defaults; owners form a tree
+Request     a set of resources requested together Ticket      a pending request; its
+outcome is None while it waits NotGranted, StaleToken    errors of a request without a
+grant, and of an ended hold
 """
 
 import math
@@ -42,38 +42,41 @@ OnLost = Callable[["Notified | Expired"], None]
 LOWEST, HIGHEST = 0, 9
 """Range of priorities."""
 SHORTEST_S = 1e-9
-"""A tick or retry period below which times could not be counted, in s."""
+"""Shortest tick and retry period, in s."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Owner:
-    """A behaviour, a box, a program or another robot, and its defaults.
+    """Owner of resources (behaviour, box, program or robot) with its defaults.
 
-    What a request leaves open is taken from here.
+    Fields that a request leaves open are taken from here.
     """
 
     name: str
     parent: str | None = None
-    """The owner that it is a part of; its reservations are open to it."""
+    """Parent owner, whose reservations this owner may use."""
     policy: ConflictPolicy = field(default_factory=Lock)
     """Policy for competing requests."""
     priority: int = 0
-    """From 0, low, to 9, high."""
+    """Priority from 0 (low) to 9 (high)."""
     max_priority: int = HIGHEST
     """Highest priority of its requests, set at its registration."""
     timeout_s: float = 5.0
     """Longest wait of its requests in s; never infinite."""
     retry_s: float | None = None
-    """Period at which it asks again while it waits, in s; None: the ledger's."""
+    """Period of repeated notices to holders while it waits, in s; None: the
+    ledger's."""
     time_to_live_s: float | None = None
-    """Silence after which it counts as gone, in s; None trusts it for ever."""
+    """Silence in s after which the owner is dropped; None: never."""
     asker_tie: AskerTie = AskerTie.LOSES
     holder_tie: HolderTie = HolderTie.KEEPS
     on_stop: OnStop | None = None
-    """Called when its promise is enforced: stop by `until_tick` (fig. 8c)."""
+    """Called when a promise of the owner is enforced: stop by `until_tick` (fig.
+    8c)."""
     on_lost: OnLost | None = None
-    """Called when it has lost resources for any cause, including a pause. Both are
-    called after the change and may send requests; an error affects no other owner."""
+    """Called when the owner has lost resources for any cause, including a pause. Both
+    functions are called after the change and may send requests; an error affects no
+    other owner."""
 
     def __post_init__(self) -> None:
         asker_tie = word(AskerTie, self.asker_tie, "asker_tie")
@@ -118,7 +121,7 @@ def check_priority(priority: int) -> None:
     """Check a priority.
 
     Raises:
-        BadInput: it is not a whole number from 0 to 9.
+        BadInput: the priority is not an integer from 0 to 9.
     """
     is_whole = isinstance(priority, int) and not isinstance(priority, bool)
     if not is_whole or not LOWEST <= priority <= HIGHEST:
@@ -132,7 +135,7 @@ def checked_priorities(what: str, priorities: Mapping[str, int]) -> Mapping[str,
     """Return a read-only copy of a mapping from name to priority.
 
     Raises:
-        BadInput: it is not a dictionary of names and priorities.
+        BadInput: the value is not a dictionary of names and priorities.
     """
     if not isinstance(priorities, Mapping):
         raise BadInput(
@@ -145,7 +148,7 @@ def checked_priorities(what: str, priorities: Mapping[str, int]) -> Mapping[str,
 
 
 def check_timeout(timeout_s: float) -> float:
-    """Return a time limit in s; no request waits for ever."""
+    """Return a checked time limit in s; no request waits forever."""
     return check_seconds(
         timeout_s,
         "timeout",
@@ -165,7 +168,7 @@ def _check_retry(retry_s: float, owner: str) -> float:
 
 
 FULL = 10_000
-"""100 % in the whole numbers that rates are counted in: 1/100 %."""
+"""100 % in the unit of rates, 1/100 %."""
 
 NO_RATES: Mapping[str, float] = ReadOnly()
 _WORDS: Mapping[str, type[StrEnum]] = {
@@ -177,32 +180,33 @@ _WORDS: Mapping[str, type[StrEnum]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """A set of resources, wanted together.
+    """Request of one owner for a set of resources.
 
-    The order of the names is of no importance. None takes the owner's default.
+    The order of the names does not matter. None selects the owner's default.
     """
 
     owner: str
     resources: tuple[str, ...] = ()
-    """Leaves and composites without which the owner does not run."""
+    """Essential leaves and composites, granted all or none."""
     optional: tuple[str, ...] = ()
     """Resources that are granted only if they are free at the grant."""
     rates: Mapping[str, float] = field(default_factory=lambda: NO_RATES)
-    """Cumulative resource to rate in percent, two decimals; all essential."""
+    """Cumulative resource to rate in percent, with two decimals; all essential."""
     priority: int | None = None
-    """Before that of its operation, of its resources, and of its owner."""
+    """Priority; takes precedence over those of the operation, the resources and the
+    owner."""
     operation: str | None = None
-    """Kind of operation that it is for, one of `LedgerCfg.operation_priority`."""
+    """Kind of operation, one of `LedgerCfg.operation_priority`."""
     timeout_s: float | None = None
-    """0 tries once; None takes the owner's limit."""
+    """Time limit in s; 0 tries once; None: the owner's limit."""
     retry_s: float | None = None
-    """Period at which the holders are asked again while it waits, in s."""
+    """Period of repeated notices to holders while it waits, in s."""
     loss: Loss = Loss.WHOLE
     policy: ConflictPolicy | None = None
     asker_tie: AskerTie | None = None
     holder_tie: HolderTie | None = None
     add_to: Token | None = None
-    """Enlarge this token of the owner's instead of making a new one."""
+    """Token of the owner to be enlarged; None: a new token."""
 
     def __post_init__(self) -> None:
         loss, asker, holder = self.loss, self.asker_tie, self.holder_tie
@@ -231,13 +235,13 @@ class Request:
         if self.retry_s is not None:
             object.__setattr__(self, "retry_s", _check_retry(self.retry_s, self.owner))
         if self.add_to is not None and type(self.add_to) is not Token:
-            what = type(self.add_to).__name__  # its value may be a secret
+            what = type(self.add_to).__name__  # the value may be a secret
             raise BadInput(
                 f"{self.owner} would add to a {what}; give the Token of a grant."
             )
 
     def _check_words(self) -> None:
-        """Keep words as what they mean."""
+        """Convert texts to enumeration members."""
         for what, kind in _WORDS.items():
             value = getattr(self, what)
             if value is not None:
@@ -248,8 +252,8 @@ class Request:
         for what in ("resources", "optional"):
             object.__setattr__(self, what, check_names(getattr(self, what), what))
         if self.rates is not NO_RATES:
-            rates = ReadOnly(checked_rates(self.rates))  # tickets and outcomes
-            object.__setattr__(self, "rates", rates)  # show the request to everybody
+            rates = ReadOnly(checked_rates(self.rates))  # read-only, since tickets
+            object.__setattr__(self, "rates", rates)  # and outcomes share the request
         names = (*self.resources, *self.optional, *self.rates)
         if not names:
             raise BadInput(
@@ -264,7 +268,8 @@ def checked_rates(rates: Mapping[str, float]) -> dict[str, float]:
     """Return a read-only copy of rates.
 
     Raises:
-        BadInput: they are not a dictionary, or one is not a rate (see `rate_of`).
+        BadInput: the rates are not a dictionary, or a value is not a rate (see
+            `rate_of`).
     """
     if not isinstance(rates, Mapping):
         raise BadInput(
@@ -281,7 +286,7 @@ def rate_of(name: str, percent: float) -> int:
     """Return a rate in 1/100 %.
 
     Raises:
-        BadInput: it is no number from 0.01 to 100 %, or is finer than 0.01 %.
+        BadInput: the value is not a number from 0.01 to 100 %, or is finer than 0.01 %.
     """
     number = as_number(percent)
     if number is not None:
@@ -309,10 +314,10 @@ _ADVICE = {
 
 
 class NotGranted(TestbedError):
-    """A request ended without its resources; nothing is held by it."""
+    """A request ended without a grant."""
 
     def __init__(self, request: Request, outcome: Outcome) -> None:
-        """Name the request, the reason, and the blocking holders.
+        """Create the error with the request, the reason and the blocking holders.
 
         Args:
             request: request without a grant.
@@ -333,7 +338,7 @@ class NotGranted(TestbedError):
 
 
 class Ticket:
-    """A request on its way; `outcome` is None while it waits."""
+    """Submitted request; `outcome` is None while it waits."""
 
     __slots__ = ("number", "outcome", "request")
 
@@ -350,11 +355,11 @@ class Ticket:
 
     @property
     def token(self) -> Token:
-        """Token of the grant, to go with every command.
+        """Token of the grant, required by every command.
 
         Raises:
             NotGranted: the request has failed.
-            TestbedError: it still waits.
+            TestbedError: the request still waits.
         """
         outcome = self.outcome
         if outcome is None:
@@ -368,7 +373,7 @@ class Ticket:
 
 
 class StaleToken(TestbedError):
-    """A token is not valid (any more); nothing has changed."""
+    """A token is not or no longer valid; nothing has changed."""
 
     def __init__(self, token: Token, reason: Refusal) -> None:
         self.token = token
@@ -382,9 +387,9 @@ class End(NamedTuple):
     """End of a reservation; its text is a sentence for users."""
 
     refusal: Refusal
-    """With which the gate refuses its tokens now."""
+    """Refusal with which the gate now rejects its tokens."""
     why: LossCause | None = None
-    """Cause of the loss; PAUSED: it did not get its resources back."""
+    """Cause of the loss; PAUSED: the pause ended without resumption."""
     by: str = ""
     """Owner, virtual owner or state behind the loss."""
 
@@ -407,16 +412,17 @@ _ENDS = {
 
 
 class Present(NamedTuple):
-    """Present state of a reservation that began with some token."""
+    """Present state of a reservation, identified by one of its tokens."""
 
     token: Token | None = None
-    """The valid one: the same, or after pauses the newest."""
+    """Valid token: the given one, or the newest after pauses."""
     ticket: Ticket | None = None
-    """Ticket with which it waits to resume; its token is void until then."""
+    """Ticket with which a paused reservation waits to resume; its token is void until
+    then."""
     end: End | None = None
-    """How the reservation ended; None while it has one of the two."""
+    """End of the reservation; None while it has a token or a ticket."""
 
     @property
     def is_over(self) -> bool:
-        """True if it has neither: the reservation has ended."""
+        """True if the reservation has ended."""
         return self.token is None and self.ticket is None

@@ -1,11 +1,11 @@
 """Immutable index of the resource tree, and rules for names.
 
-Taking a composite takes all leaves under it, so the leaves of every name are collected
-once, when the tree is made; later queries are single look-ups. Adding or removing a
-resource makes a new tree, which does not disturb readers of the old one.
+A composite stands for all leaves under it. The leaves of every name are collected once,
+at construction; later queries are single look-ups. Adding or removing a resource
+creates a new tree, so that readers of the old one are not disturbed.
 
-Names come in tuples: a single text in their place is an easy mistake, and a set has no
-order, so that a run could not be repeated. Names appear on terminals, pages and in
+Several names are passed as a tuple. A single text is rejected as a likely mistake, and
+a set because its order varies between runs. Names appear on terminals, pages and in
 logs, so control characters and overlong names are rejected.
 """
 
@@ -21,12 +21,12 @@ from nao_testbed.models.values import short
 T = TypeVar("T")
 
 LONGEST_NAME = 1000
-"""Largest number of characters of a name; names over a network have fewer."""
+"""Largest number of characters of a name; the limit for network names is lower."""
 _NO_LISTS = (bytes, bytearray, set, frozenset, dict)
 
 
 def is_name(name: object) -> bool:
-    """Return True if `check_name` would return this text unchanged; cheap."""
+    """Return True if `check_name` would return this text unchanged; fast."""
     return (
         type(name) is str
         and len(name) <= LONGEST_NAME
@@ -40,12 +40,12 @@ def check_name(name: object, what: str) -> str:
     """Return a name as a plain text.
 
     Args:
-        name: as given by a caller.
-        what: what it is of, for the message.
+        name: name given by a caller.
+        what: kind of the name, for the message.
 
     Raises:
-        BadInput: it is no text, blank, too long, or holds what cannot be printed, such
-            as a mark that turns the direction of reading, or half a character.
+        BadInput: the name is not a text, is blank or too long, or contains unprintable
+            characters, such as direction marks or lone surrogates.
     """
     if not isinstance(name, str):
         raise BadInput(f"the name of {what} is {short(name)}; give a text.")
@@ -72,12 +72,11 @@ def check_names(names: Iterable[str], what: str) -> tuple[str, ...]:
     """Return several names as a tuple of plain texts.
 
     Args:
-        names: as given by a caller.
-        what: what they are, for the message.
+        names: names given by a caller.
+        what: kind of the names, for the message.
 
     Raises:
-        BadInput: they are one text, which would be read letter by letter; a set, which
-            has no order; no names at all.
+        BadInput: the value is a single text, a set, or contains an invalid name.
     """
     if isinstance(names, str):
         raise BadInput(
@@ -94,15 +93,15 @@ def check_names(names: Iterable[str], what: str) -> tuple[str, ...]:
 
 
 def find_name(known: Mapping[str, T], name: str, kind: str, where: str) -> T:
-    """Return what a caller's name means.
+    """Return the known object with a caller's name.
 
     Raises:
-        UnknownName: it is not among the known ones.
-        BadInput: it is no name at all.
+        UnknownName: the name is not known.
+        BadInput: the value is not a name.
     """
     try:
         found = known.get(name)
-    except TypeError:  # a list, or what else can be no key
+    except TypeError:  # unhashable, such as a list
         found = None
     if found is None:
         check_name(name, f"a {kind.lower()}")
@@ -128,8 +127,8 @@ class ResourceTree:
         """Index a tree.
 
         Raises:
-            BadInput: a name is empty or there twice, or a set of states holds anything
-                but states.
+            BadInput: a name is empty or duplicated, or a set of states contains another
+                kind.
         """
         self.root = root
         nodes, parents = _index(root)
@@ -147,7 +146,7 @@ class ResourceTree:
                 below[above].append(leaf)
                 above = parents[above]
         self.names: tuple[str, ...] = tuple(nodes)
-        """All names, each before those under it, siblings in their order."""
+        """All names; parents before children, siblings in their order."""
         self.motors = tuple(
             name for name, node in nodes.items() if _is(node, DeviceKind.MOTOR)
         )
@@ -179,23 +178,24 @@ class ResourceTree:
 
     @property
     def all_leaves(self) -> tuple[str, ...]:
-        """Every leaf, sorted by name."""
+        """All leaves, sorted by name."""
         return self._places[self.root.name].leaves
 
     def node(self, name: str) -> ResourceNode:
-        """Return a resource and all below it.
+        """Return the node of a resource.
 
         Raises:
-            UnknownName: there is none of this name. So do all that take a name here.
+            UnknownName: no resource has this name; the same holds for all methods with
+                a name.
         """
         return self._place(name).node
 
     def parent(self, name: str) -> str | None:
-        """Return what a resource is part of, or None for the root."""
+        """Return the parent of a resource, or None for the root."""
         return self._place(name).parent
 
     def children(self, name: str) -> tuple[str, ...]:
-        """Return the parts of a resource in their order; none for a leaf."""
+        """Return the parts of a resource in their order; empty for a leaf."""
         return self._place(name).children
 
     def leaves(self, name: str) -> tuple[str, ...]:
@@ -203,14 +203,14 @@ class ResourceTree:
         return self._place(name).leaves
 
     def exclusive_leaves(self, name: str) -> tuple[str, ...]:
-        """Return those of the leaves that one owner at a time may use."""
+        """Return the exclusive leaves at or below a resource."""
         return self._place(name).exclusive_leaves
 
     def state_group(self, leaf: str) -> str:
-        """Return the set that a state is one of.
+        """Return the set of states that contains a state.
 
         Raises:
-            BadInput: the resource is no state.
+            BadInput: the resource is not a state.
         """
         place = self._place(leaf)
         if place.parent is None or not _is_state(place.node):
@@ -226,12 +226,12 @@ class ResourceTree:
     ) -> "ResourceTree":
         """Return a tree with a new leaf, the last one under its parent.
 
-        A leaf that gets a part becomes a composite; its kind applies again when it has
+        A leaf that gets a part becomes a composite; its kind applies again after it has
         lost all parts.
 
         Raises:
             BadInput: the name is taken or empty, the parent is a leaf that commands a
-                device, or a state would have siblings that are no states.
+                device, or a state would have a sibling that is not a state.
         """
         above = self._place(parent).node
         kind = word(
@@ -254,11 +254,11 @@ class ResourceTree:
         """Return a tree without a resource.
 
         Args:
-            name: any resource but the root.
-            with_parts: also remove its parts.
+            name: any resource except the root.
+            with_parts: True: also remove its parts.
 
         Raises:
-            BadInput: it is the root, or has parts without `with_parts`.
+            BadInput: the resource is the root, or has parts without `with_parts`.
         """
         place = self._place(name)
         if place.parent is None:
@@ -280,7 +280,7 @@ class ResourceTree:
             return find_name(self._places, name, "Resource", where)
 
     def _with(self, changed: ResourceNode) -> "ResourceTree":
-        """Replace the node of the same name."""
+        """Return a tree in which the node of the same name is replaced."""
         while (parent := self.parent(changed.name)) is not None:
             above = self.node(parent)
             changed = replace(
@@ -296,7 +296,7 @@ class ResourceTree:
 def _index(
     root: ResourceNode,
 ) -> tuple[dict[str, ResourceNode], dict[str, str | None]]:
-    """Return nodes and parents by name, from the top (trees may be very deep)."""
+    """Return nodes and parents by name, from the root, without recursion."""
     nodes: dict[str, ResourceNode] = {}
     parents: dict[str, str | None] = {}
     waiting: list[tuple[ResourceNode, str | None]] = [(root, None)]
@@ -340,7 +340,7 @@ def _is(node: ResourceNode, kind: DeviceKind) -> bool:
 
 
 def _joints(node: ResourceNode, kind: DeviceKind) -> tuple[str, ...]:
-    """Return the joints that a device of a kind has; none for another node."""
+    """Return the joints of a node's device of a kind; empty for another node."""
     if node.device is None or node.device.kind is not kind:
         return ()
     return node.device.joints or node.device.names

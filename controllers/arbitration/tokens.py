@@ -1,11 +1,11 @@
-"""Tokens, and the words for what becomes of a request, a reservation, a command.
+"""Tokens, and the enumerations of outcomes, losses, refusals and notices.
 
-A token proves a reservation; every command carries it [ES2535273T3]. It orders and
-hides: (epoch, sequence) says when it was issued, 64 random bits from the system's
-generator keep it from being guessed. A restart raises the epoch.
+A token proves a reservation; every command carries it [ES2535273T3]. Its (epoch,
+sequence) gives the order of issue; 64 random bits from the system's generator prevent
+guessing. A restart increments the epoch.
 
-Outcomes, reasons, losses, refusals, rights and notices are what a log, a client and a
-web page show, so each is a string.
+Outcomes, reasons, losses, refusals, rights and notices are strings, since logs, clients
+and web pages show them.
 """
 
 import re
@@ -27,18 +27,18 @@ class Loss(StrEnum):
     """Extent of the loss when one of a token's resources is revoked."""
 
     WHOLE = "whole"
-    """Everything: a navigator without its head should stop."""
+    """The token loses everything: a navigator without its head should stop."""
     PARTIAL = "partial"
-    """Only what was taken; the token stays valid for the rest."""
+    """The token loses only the revoked resources and stays valid for the rest."""
 
 
 class Preemption(StrEnum):
     """Preemption of holders by priority."""
 
     OFF = "off"
-    """Never: the holder decides."""
+    """No preemption: the holder decides."""
     BY_PRIORITY = "by_priority"
-    """A strictly higher priority takes at once; ties follow the two tie rules."""
+    """A strictly higher priority preempts at once; ties follow the two tie rules."""
 
 
 class AskerTie(StrEnum):
@@ -60,106 +60,108 @@ class OutcomeKind(StrEnum):
 
     GRANTED = "granted"
     DENIED = "denied"
-    """At once or as soon as it could only deadlock; the reason says which."""
+    """Denied at once, or when only a deadlock could follow; see the reason."""
     TIMED_OUT = "timed_out"
     CANCELLED = "cancelled"
-    """Withdrawn by its owner, or the owner is gone."""
+    """Withdrawn by its owner, or the owner was dropped."""
 
 
 class Why(StrEnum):
-    """Why a request failed."""
+    """Reason why a request failed."""
 
     BUSY = "busy"
-    """Not free, and the asker did not want to wait."""
+    """A resource is not free, and the requester does not wait."""
     OUTRANKED = "outranked"
     """An owner of higher priority holds it, and the requester does not wait, or may not
     (`LedgerCfg.denies_lower`)."""
     DEADLOCK = "deadlock"
-    """Its owner would wait for itself, directly or through others."""
+    """The owner would wait for itself, directly or through others."""
     TIMEOUT = "timeout"
     FROZEN = "frozen"
-    """A virtual owner has a part of it (absent, hot, broken): not busy, and holders
-    could not help. The blockers say which one."""
+    """A virtual owner has a part of it (absent, hot, broken), so no holder could
+    release it. The blockers name the virtual owner."""
     WITHDRAWN = "withdrawn"
     OWNER_GONE = "owner gone"
     CLOSED = "closed"
-    """The manager has ended."""
+    """The manager was closed."""
     TOKEN_DEAD = "token dead"
-    """The token that it should enlarge is not valid any more."""
+    """The token that the request should enlarge is no longer valid."""
 
 
 class LossCause(StrEnum):
-    """Why a holder lost resources."""
+    """Cause of a holder's loss."""
 
     OVERRIDDEN = "overridden"
-    """By a higher priority, or by the tie rule."""
+    """Preempted by a higher priority, or by the tie rule."""
     YIELDED = "yielded"
-    """Its conflict policy gave way."""
+    """The holder's conflict policy yielded."""
     PAUSED = "paused"
-    """Its conflict policy gave way until the taker is done."""
+    """The holder's conflict policy yielded until the requester is done."""
     FROZEN = "frozen"
-    """A virtual owner took the part: hot, broken, absent."""
+    """A virtual owner froze the part: hot, broken, absent."""
     PARENT_RELEASED = "parent released"
-    """The reservation that it was inside of has ended."""
+    """The enclosing reservation of an ancestor has ended."""
     STATE_LEFT = "state left"
-    """The robot is not in that state any more: a fall is a fact."""
+    """The robot left the state, for example by a fall."""
 
 
 class Refusal(StrEnum):
-    """Why the gate refused a command."""
+    """Reason why the gate refused a command."""
 
     NO_TOKEN = "NO_TOKEN"
     UNKNOWN = "UNKNOWN"
-    """Never issued, forged, or its record is deleted."""
+    """The token was never issued, is forged, or its record is deleted."""
     REVOKED = "REVOKED"
     RELEASED = "RELEASED"
     EXPIRED = "EXPIRED"
-    """Its owner fell silent for longer than its time to live."""
+    """The owner was silent for longer than its time to live."""
     WRONG_EPOCH = "WRONG_EPOCH"
-    """Issued before the manager was restarted."""
+    """The token was issued before a restart of the manager."""
     NOT_COVERED = "NOT_COVERED"
     FROZEN = "FROZEN"
     """A virtual owner holds the resource."""
 
 
 class Right(StrEnum):
-    """Right on a motor that its holder may grant to others; it ends with the hold."""
+    """Right on a motor that the holder may grant to others; it ends with the hold."""
 
     SHIFT = "shift"
-    """Move its set-point by an angle, on top of what the holder commands."""
+    """Shift the set-point by an angle, in addition to the holder's command."""
     LIMIT = "limit"
-    """Limit its torque: command its stiffness."""
+    """Limit the torque: command the stiffness."""
 
 
 class NoticeKind(StrEnum):
     """Kind of a notice to an owner."""
 
     DEMANDED = "demanded"
-    """Competing request for its resources."""
+    """Another owner requests its resources."""
     YIELD_BY = "yield by"
-    """Its promise is enforced: it has to release by the stated tick."""
+    """The promise is enforced: the owner must release by the stated tick."""
     KEEP_ON = "keep on"
-    """Its promise is void: the requester was granted otherwise, or gave up."""
+    """The promise is void: the request was granted otherwise, or withdrawn."""
     LOST = "lost"
-    """It lost resources; the notice says which, and which merely went free."""
+    """The owner lost resources; the notice lists those revoked and those merely
+    freed."""
     OUTCOME = "outcome"
-    """Its waiting request ended."""
+    """The owner's waiting request ended."""
     LIMITED = "limited"
-    """The torque of its motors is limited, by a virtual owner or with its consent."""
+    """The torque of the owner's motors is limited, by a virtual owner or with
+    consent."""
     UNLIMITED = "unlimited"
     """The limit of a virtual owner has ended."""
     AVAILABLE = "available"
-    """All that it lost with one token is free again."""
+    """All resources that the owner lost with one token are free again."""
     RAISED = "raised"
-    """Its own policy raised an error at a demand, which counts as a refusal."""
+    """The owner's policy raised an error at a demand, which counts as a refusal."""
 
 
 def word(kind: type[_Word], value: str, what: str) -> _Word:
-    """Return the word that a string means, as files and clients write it.
+    """Return the member of an enumeration that a text from a file or client names.
 
     Raises:
-        UnknownName: it is none of this kind.
-        BadInput: it is no text.
+        UnknownName: the text names no member.
+        BadInput: the value is not a text.
     """
     if type(value) is kind:
         return value
@@ -175,14 +177,14 @@ def word(kind: type[_Word], value: str, what: str) -> _Word:
 
 
 _POOL = 256
-"""Secrets drawn from the system at a time."""
+"""Number of secrets drawn from the system at once."""
 _TOO_MANY = 10**18
 _PUBLIC = re.compile(r"(\d{1,18})\.(\d{1,18})")
 _TEXT = re.compile(r"(\d{1,18})-(\d{1,18})-([0-9a-f]{16})")
 
 
 class TokenId(NamedTuple):
-    """The public part of a token: fit for logs and pages, it authorises nothing."""
+    """Public part of a token, for logs and pages; it authorises nothing."""
 
     epoch: int
     sequence: int
@@ -193,10 +195,10 @@ class TokenId(NamedTuple):
 
     @classmethod
     def from_text(cls, text: str) -> "TokenId":
-        """Read `epoch.sequence`.
+        """Parse `epoch.sequence`.
 
         Raises:
-            ValueError: it is not of that form.
+            ValueError: the text does not have that form.
         """
         match = _PUBLIC.fullmatch(text)
         if match is None:
@@ -205,7 +207,7 @@ class TokenId(NamedTuple):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, *_: object) -> CoreSchema:
-        """Stand as that text in lines of JSON."""
+        """Define the text form as the representation in JSON lines."""
         return core_schema.no_info_after_validator_function(
             cls.from_text,
             core_schema.str_schema(strict=True),
@@ -214,7 +216,7 @@ class TokenId(NamedTuple):
 
 
 class Token(NamedTuple):
-    """A whole token; its secret half is for the holder and the gate alone."""
+    """Complete token; its secret half is for the holder and the gate only."""
 
     epoch: int
     sequence: int
@@ -222,24 +224,24 @@ class Token(NamedTuple):
     """64 random bits."""
 
     def __repr__(self) -> str:
-        """Return the public part; logs and tracebacks never hold a secret."""
+        """Return the public part, so that logs and tracebacks contain no secret."""
         return f"Token({self.epoch}.{self.sequence}, secret)"
 
     @property
     def id(self) -> TokenId:
-        """The public part."""
+        """Public part of the token."""
         return TokenId(self.epoch, self.sequence)
 
     def as_text(self) -> str:
-        """Return the form that goes over a wire."""
+        """Return the form for network messages."""
         return f"{self.epoch}-{self.sequence}-{self.secret:016x}"
 
     @classmethod
     def from_text(cls, text: str) -> "Token":
-        """Read the form that goes over a wire.
+        """Parse the form of network messages.
 
         Raises:
-            BadInput: it is not of that form.
+            BadInput: the text does not have that form.
         """
         match = _TEXT.fullmatch(text)
         if match is None:
@@ -252,7 +254,7 @@ class Token(NamedTuple):
 
 
 def six_digits(token: Token) -> str:
-    """Return a token as the arbiter's document draws it, for demonstrations only.
+    """Return a token in the form of the arbiter's document, for demonstrations only.
 
     Three random digits, then three sequential ones: easy to read, easy to guess.
     """
@@ -273,7 +275,7 @@ def system_secrets() -> Callable[[], int]:
 
 
 class TokenMint:
-    """Issues the tokens of one epoch, each with a higher sequence number."""
+    """Source of the tokens of one epoch, with increasing sequence numbers."""
 
     def __init__(
         self, epoch: int, first: int = 1, draw: Callable[[], int] | None = None
@@ -281,12 +283,12 @@ class TokenMint:
         """Create a mint for an epoch.
 
         Args:
-            epoch: count of restarts, higher than ever before.
+            epoch: count of restarts, higher than all earlier ones.
             first: first sequence number.
-            draw: yields 64 random bits; None takes the system's generator.
+            draw: function that returns 64 random bits; None: the system's generator.
 
         Raises:
-            BadInput: a count is not a whole number from 0 in a token's range.
+            BadInput: a count is not an integer in a token's range, from 0.
         """
         for what, count in (("epoch", epoch), ("first sequence number", first)):
             if type(count) is not int or not 0 <= count < _TOO_MANY:
@@ -299,7 +301,7 @@ class TokenMint:
         self._draw = draw or system_secrets()
 
     def issue(self) -> Token:
-        """Return a token that was never issued before."""
+        """Return a new token."""
         sequence = self._next
         self._next = sequence + 1
         return Token(self.epoch, sequence, self._draw())
@@ -307,29 +309,29 @@ class TokenMint:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Blocker:
-    """Why a resource could not be had."""
+    """Reason why a resource was not available."""
 
     resource: str
     owners: tuple[str, ...]
-    """Holders, virtual owners or earlier waiters; none for an inactive state."""
+    """Holders, virtual owners or earlier waiters; empty for an inactive state."""
 
 
 class Outcome(NamedTuple):
-    """Outcome of a request; a tuple, since many are created."""
+    """Outcome of a request; a named tuple for speed."""
 
     kind: OutcomeKind
     tick: int
     token: Token | None = None
-    """Of a grant."""
+    """Token of a grant."""
     obtained: tuple[str, ...] = ()
-    """Leaves that the token covers by this grant, sorted."""
+    """Leaves that this grant added to the token, sorted."""
     missing: tuple[str, ...] = ()
-    """Optional names that were not free; of a failure only if there were no
-    others."""
+    """Optional names that were not free; after a failure only if the request had no
+    other names."""
     why: Why | None = None
-    """Of a failure."""
+    """Reason of a failure."""
     blockers: tuple[Blocker, ...] = ()
-    """Blocking holders at a failure."""
+    """Blocking holders at the failure."""
 
     @property
     def is_granted(self) -> bool:

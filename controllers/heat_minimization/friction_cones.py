@@ -4,10 +4,10 @@
 
 **Rays.** A force in its cone is a sum of rays on the cone, f_k = Σ λ r with λ >= 0 and
 r = (μ cos φ, μ sin φ, 1). On a fixed set of rays this is a nonnegative least squares
-problem [lawson1974]. A fixed set is a pyramid inside the cone: of eight rays it holds
-92 % of the friction halfway between two of them, which costs most at low friction. So
-the set follows the solution [holloway1974]. With the gradient g = Aᵀ(A f + E p - b),
-the cost falls along the rays of cone k at most by
+problem [lawson1974]. A fixed set is a pyramid inside the cone: with eight rays it
+reaches only 92 % of the friction halfway between two rays, which matters most at low
+friction. So the set follows the solution [holloway1974]. With the gradient g = Aᵀ(A f +
+E p - b), the cost falls along the rays of cone k at most by
 
     s_k = μ ‖(g_1, g_2)_k‖ - g_n,k,    along r = (-μ (g_1, g_2)_k / ‖(g_1, g_2)_k‖, 1).
 
@@ -28,7 +28,8 @@ from nao_testbed.models.values import FloatArray
 START_RAYS = 4
 """Rays of each cone in the first round."""
 GAP = 4e-4
-"""Bound on the remaining reduction as a share of the cost; in fact a tenth."""
+"""Bound on the remaining reduction as a share of the cost; the true remainder is a
+tenth."""
 MAX_ROUNDS = 20
 """Maximum number of rounds; 2 to 8 are usual with an active cone."""
 MAX_SWEEPS = 30
@@ -73,7 +74,7 @@ def are_in_cones(forces: FloatArray, friction: float) -> bool:
 
 
 def friction_rays(friction: float, count: int) -> FloatArray:
-    """Return `count` rays around a cone, (count, 3), each with a normal force of 1."""
+    """Return `count` rays around a cone, (count, 3), each with normal force 1."""
     angle = 2.0 * np.pi * np.arange(count) / count
     return np.column_stack(
         (friction * np.cos(angle), friction * np.sin(angle), np.ones(count))

@@ -78,10 +78,10 @@ def temperature_weights(
 TORQUE_SIGMA = 0.05
 """σ_T in N·m: half the gear friction of a leg joint."""
 BASE_SIGMA = np.array((1.0, 1.0, 0.5, 0.3, 0.3, 0.3))
-"""σ_B in N and N·m: 2 % of the weight along the level axes and 1 % upward; moments
-for an error of 6 mm of the centre of mass."""
+"""σ_B in N and N·m: 2 % of the weight along the level axes and 1 % upward; for moments,
+those of a 6 mm error of the centre of mass."""
 PRESENT_REGULARISATION = 1e-3
-"""In 1/N: selects among equivalent forces at the corners of a sole."""
+"""Regularisation in 1/N: selects among equivalent forces at the corners of a sole."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -142,7 +142,7 @@ def _corrected(
 
 
 class LegRelief:
-    """Estimator of the leg forces of one robot; keeps its model, and no past values."""
+    """Estimator of the leg forces of one robot; stores its model but no past values."""
 
     def __init__(self, robot: Robot, friction: float) -> None:
         """Build the model.

@@ -309,7 +309,7 @@ class MinHeat:
         )
 
     def _freeze_shift(self, reason: str) -> None:
-        """Keep the shift; the friction side of the gear is no longer known."""
+        """Freeze the shift; the side of the gear friction is no longer known."""
         self._shift.restart_gear()
         self._counts[reason] += 1
 

@@ -4,7 +4,7 @@ RoboCup teams use this method on real standing robots: Berlin United began with 
 and ankles [naoth], B-Human moves joints towards the measured angles [bhuman], others
 followed. With a servo of gain k_p, T = k_p (q* - q); so a step of the set-point q*
 against the sign of the current lowers that current. The method uses no model of the
-robot, and ignores its effect on other joints.
+robot and ignores the effect on other joints.
 
     every half second:  m = argmax |i|;   if |i_m| > threshold:  q*_m -= sign(i_m) step
 

@@ -6,7 +6,7 @@ to move by (T' - T) / k_p; the shift approaches this with a time constant t_s,
     ds/dt = (T' - T) / (k_p t_s),    |ds/dt| <= v_max,    |s| <= s_max.
 
 T' - T is a change of internal forces alone, so the shift would turn no joint of a robot
-with fixed soles and rigid gears; simulated, joints turn by 0.2 to 0.4°.
+with fixed soles and rigid gears; in simulation joints turn by 0.2 to 0.4°.
 
 A second, small part uses the gear. Stuck friction carries up to ± f on either side of a
 joint; the side depends on the robot's last motion. Moving a set-point against the
@@ -91,7 +91,7 @@ class SetPointShift:
         part = dt / cfg.time_constant_s / self._kp
         step = part * change
         largest = float(np.abs(step).max(initial=0.0))
-        if largest > cfg.rate_rad_s * dt:  # all slower: the direction stays
+        if largest > cfg.rate_rad_s * dt:  # slow all down: the direction stays
             step *= cfg.rate_rad_s * dt / largest
         bound = cfg.bound_rad
         self._internal = np.clip(self._internal + step, -bound, bound)

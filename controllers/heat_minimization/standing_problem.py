@@ -41,7 +41,7 @@ def sole_points(robot: Robot) -> tuple[ContactPoint, ...]:
     """Return the contact points of the robot's feet, the corners of its soles.
 
     Raises:
-        BadInput: it has none.
+        BadInput: the robot has no contact points on its feet.
     """
     points = tuple(p for p in robot.contact_points if p.effector in robot.feet)
     if not points:

@@ -373,6 +373,6 @@ def _solve_qp(problem: ContactProblem) -> FloatArray:
     right[:3] = root_Q * B
     try:
         Y, _ = nnls(stacked, right)
-    except RuntimeError:  # iteration limit: an equal share is sound, and flagged
+    except RuntimeError:  # iteration limit: use equal forces, with a flag
         Y = np.full(n, B[0] / n)
     return np.asarray(Y)

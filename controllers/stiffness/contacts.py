@@ -340,7 +340,7 @@ _WIDENED = int(StiffnessFlag.CONTACTS_WIDENED)
 
 
 class ContactForces(NamedTuple):
-    """Contacts in use and their forces (650 and 660)."""
+    """Selected contacts and their forces (650 and 660)."""
 
     contacts: IndexArray
     """(n_contacts,) indices into the robot's contact points."""

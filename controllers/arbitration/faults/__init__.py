@@ -1,7 +1,7 @@
-"""The body's part in arbitration: virtual owners, and which state is active.
+"""Faults and states of the body: virtual owners, and the active state.
 
-virtual_owners     occupy parts that are absent, hot, broken or to be spared
-posture_monitor    says in which state the robot is, from its attitude and its legs
+virtual_owners     occupy parts that are absent, hot, broken or in energy-saving mode
+posture_monitor    determines the robot's state from attitude and legs
 """
 
 from nao_testbed.controllers.arbitration.faults.posture_monitor import PostureMonitor

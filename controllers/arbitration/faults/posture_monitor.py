@@ -7,10 +7,9 @@ Lying is detected by the attitude alone, since a robot can fall in any posture. 
 the legs decide; head and arms are ignored. The closest posture comes from the stiffness
 controller's matcher, the vertical from its filter.
 
-State changes are facts. When a robot falls, owners of the state Stand lose it at once,
-as do owners whose state ended otherwise, for instance because a behaviour sat down
-without permission. To leave a state, an owner calls `ask_to_leave` first, which asks
-the holders of the state.
+State changes need no consent. When a robot falls, owners of the state Stand lose it at
+once. The same holds if a behaviour sits down without permission. Before it leaves a
+state, an owner should call `ask_to_leave`, which asks the holders of the state.
 """
 
 import dataclasses
@@ -34,18 +33,19 @@ class RecogniserCfg:
     """Thresholds between the states."""
 
     upright_within_deg: float = 45.0
-    """Tilt up to which the legs tell, in degrees: the typical upright postures of the
-    NAO lean by 18 at most, and from 45 on nothing brings it back."""
+    """Largest tilt at which the legs determine the state, in degrees. The typical
+    upright postures of the NAO lean by at most 18; from 45 on it cannot recover."""
     lying_from_deg: float = 60.0
-    """Tilt from which it may be lying, in degrees; at rest it is 85 to 92."""
+    """Smallest tilt of a lying robot, in degrees; at rest it is 85 to 92."""
     side_within_deg: float = 45.0
-    """Lying, up to this angle between its front and the vertical it is on its back or
-    its belly; beyond it is on its side, which is no state."""
+    """Largest angle in degrees between the front of a lying robot and the vertical for
+    the states back and belly; beyond it lies on its side, which is no state."""
     enter_rad: float = 0.3
-    """Root mean square difference of the leg angles below which a posture is close, in
-    rad; the most similar ones, Stand and Crouch, differ by 0.68."""
+    """Root mean square difference of the leg angles in rad below which a posture
+    matches; the most similar postures, Stand and Crouch, differ by 0.68."""
     stay_rad: float = 0.45
-    """The same for staying in the state that it is in: a step, a knee bend."""
+    """The same threshold for the present state; larger, to tolerate a step or a knee
+    bend."""
     on_back: str = "Back"
     """Name of the state of a robot on its back."""
     on_belly: str = "Belly"
@@ -68,15 +68,15 @@ class Attitude(Enum):
 
     UPRIGHT = auto()
     TILTED = auto()
-    """Neither upright nor lying: it falls, gets up, or lies on its side."""
+    """Neither upright nor lying: falling, getting up, or on its side."""
     ON_BACK = auto()
     ON_BELLY = auto()
     UNKNOWN = auto()
-    """No believable reading for a while."""
+    """No plausible reading for some time."""
 
 
 class PostureRecogniser:
-    """Recognises one robot's states; `step` at every observation."""
+    """Recogniser of one robot's states; call `step` for every observation."""
 
     def __init__(self, robot: Robot, cfg: RecogniserCfg | None = None) -> None:
         self.cfg = cfg or RecogniserCfg()
@@ -96,17 +96,17 @@ class PostureRecogniser:
         self._lying_cos = cos(radians(self.cfg.lying_from_deg))
         self._front_cos = cos(radians(self.cfg.side_within_deg))
         self.attitude = Attitude.UNKNOWN
-        """As of the last observation."""
+        """Attitude at the last observation."""
 
     def step(self, observation: Observation, present: str | None) -> str | None:
         """Return the state that an observation shows.
 
         Args:
-            observation: the newest one.
-            present: the state that the robot is in as far as is known.
+            observation: newest observation.
+            present: last known state of the robot.
 
         Returns:
-            Name of a state; None if it is in none; `present` while the attitude is
+            Name of the state; None without a state; `present` while the attitude is
             unknown.
         """
         self.attitude = self._attitude(observation)
@@ -120,7 +120,7 @@ class PostureRecogniser:
         return self.cfg.on_back if is_on_back else self.cfg.on_belly
 
     def _state_by_legs(self, q: FloatArray, present: str | None) -> str | None:
-        """Return the state of an upright robot; without legs it is in none."""
+        """Return the state of an upright robot; None for a robot without legs."""
         if not self._has_legs:
             return None
         near = self._near.closest(q)
@@ -137,7 +137,7 @@ class PostureRecogniser:
         return not set(near.effectors) <= self._feet
 
     def _attitude(self, observation: Observation) -> Attitude:
-        """Turn the vertical, which the filter gives in the body's axes, into a word."""
+        """Classify the filter's vertical, given in the body's axes."""
         up = self._filter.step(
             observation.time_s, observation.gyro, observation.accelerometer
         )
@@ -154,21 +154,20 @@ class PostureRecogniser:
 
 
 def _without(robot: Robot, states: tuple[str, ...]) -> Robot:
-    """Return the robot without the postures of some states."""
+    """Return the robot without the postures of the given states."""
     kept = {n: p for n, p in robot.postures.items() if p.state not in states}
     return dataclasses.replace(robot, postures=kept)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PostureMonitorCfg:
-    """Set of states, thresholds and times of a posture monitor."""
+    """Settings of a posture monitor: set of states, thresholds and times."""
 
     group: str = "State"
-    """The set of states."""
+    """Name of the set of states."""
     settle_s: float = 0.3
-    """Time for which a state must be seen before it counts, in s: longer than a robot
-    that sways or bounces passes through one, shorter than anybody waits for it. A fall
-    does not wait."""
+    """Time in s for which a state must be seen before it counts. A swaying or bouncing
+    robot passes through a state in less time. A fall counts at once."""
     recogniser: RecogniserCfg = field(default_factory=RecogniserCfg)
 
     def __post_init__(self) -> None:
@@ -176,7 +175,7 @@ class PostureMonitorCfg:
 
 
 class PostureMonitor:
-    """Drives the states of one robot; `step` at every observation, every 20 ms say."""
+    """Monitor of one robot's states; call `step` for every observation (20 ms)."""
 
     def __init__(
         self, ledger: Ledger, robot: Robot, cfg: PostureMonitorCfg | None = None
@@ -185,7 +184,7 @@ class PostureMonitor:
 
         Args:
             ledger: ledger with the states.
-            robot: robot, whose stored postures name their states.
+            robot: robot with stored postures, which name their states.
             cfg: set of states, thresholds and times.
 
         Raises:
@@ -194,7 +193,7 @@ class PostureMonitor:
         self.cfg = cfg or PostureMonitorCfg()
         self._ledger = ledger
         self._recogniser = PostureRecogniser(robot, self.cfg.recogniser)
-        ledger.active_state(self.cfg.group)  # is it a set of states?
+        ledger.active_state(self.cfg.group)  # raises for an unknown set of states
         states = ledger.tree.children(self.cfg.group)
         for posture in robot.postures.values():
             if posture.state is not None and posture.state not in states:
@@ -207,7 +206,7 @@ class PostureMonitor:
 
     @property
     def state(self) -> str | None:
-        """The active state."""
+        """Active state."""
         return self._ledger.active_state(self.cfg.group)
 
     @property
@@ -225,7 +224,7 @@ class PostureMonitor:
         present = self.state
         seen = self._recogniser.step(observation, present)
         if seen not in self._ledger.tree.children(self.cfg.group):
-            seen = None  # it is no state of the ledger's any more
+            seen = None  # the state was removed from the ledger
         if seen != self._seen:
             self._seen, self._seen_since = seen, tick
         if seen == present:
@@ -233,7 +232,7 @@ class PostureMonitor:
         if not (self._has_left(present) or self._has_settled(tick)):
             return present
         if seen == self._leaving and tick < self._leaving_until:
-            return present  # it was asked to leave it, and is on its way
+            return present  # a transition is under way
         self._leaving = None
         self._ledger.set_state(self.cfg.group, seen, tick)
         return seen
@@ -248,7 +247,8 @@ class PostureMonitor:
                 is not detected again.
 
         Returns:
-            True if all released it; then no state is active until one is detected.
+            True if all holders released it; then no state is active until one is
+            detected.
 
         Raises:
             BadInput: the time is negative.

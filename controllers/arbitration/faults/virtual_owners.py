@@ -1,25 +1,25 @@
-"""Virtual owners: causes that occupy parts of the body and never run.
+"""Virtual owners: faults and modes that occupy parts of the body.
 
-The name is the cause: `RobotModel`, `hotEngine`, `brokenArm` [ES2535273T3],
-`energySaving`. A completely occupied part is granted to no owner; a partly occupied one
-stays usable with a capped effort.
+The name of a virtual owner is the cause: `RobotModel`, `hotEngine`, `brokenArm`
+[ES2535273T3], `energySaving`. A completely occupied part is granted to no owner. A
+partly occupied part stays usable with a capped effort.
 
 RobotModel    Occupies parts that this body lacks. The resource tree is the same for all
-              bodies of a robot, so that a behaviour written for one starts on another:
-              a request for missing legs waits until its time limit, and names the owner
-              that holds them.
+              body types of a robot, so that a behaviour starts on each: a request for
+              missing legs waits until its time limit, and names the owner that holds
+              them.
 brokenArm     Faults found by a self-test or a person, or injected by an experiment. The
               parts are reported here, and again when they are repaired. Faults may
               overlap: the left arm, and one joint of it. A leaf has the state of its
-              worst fault, and is free when its last one is repaired.
+                  worst fault, and is free after the repair of its last fault.
 energySaving  Degraded mode: many joints with less effort, still usable; at a low
               battery the arms keep a fifth of their torque. Holders keep their joints.
-hotEngine     A motor is hot from `onset_degc` on and cool again below `release_degc`,
-              with hysteresis. A hot motor is occupied and its energy reduced: with
-              stiffness at most `effort_cap` it holds its safe set-point and cools. A
-              motor with a failed sensor keeps its state for a few readings, and then
-              counts as hot until its sensor reports a cool motor. Other motors are not
-              affected.
+hotEngine     A motor counts as hot from `onset_degc` on, and as cool below
+              `release_degc` (hysteresis). A hot motor is occupied and its energy
+              reduced: with stiffness at most `effort_cap` it holds its safe set-point
+              and cools. A motor with a failed sensor keeps its state for a few
+              readings, and then counts as hot until its sensor reports a cool motor.
+              Other motors are not affected.
 """
 
 from collections.abc import Iterable, Mapping
@@ -36,7 +36,7 @@ from nao_testbed.models.resources import DeviceKind
 from nao_testbed.models.values import is_fraction, short
 
 ROBOT_MODEL, HOT_ENGINE, BROKEN_ARM = "RobotModel", "hotEngine", "brokenArm"
-"""The virtual owners of ES2535273."""
+"""Names of the virtual owners of ES2535273."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,7 +44,7 @@ class Occupation:
     """Occupation of a leaf by a virtual owner."""
 
     effort_cap: float | None
-    """Largest stiffness of its joints, in [0, 1]; None does not cap."""
+    """Largest stiffness of its joints, in [0, 1]; None: no cap."""
     is_total: bool
     """True if no other owner may use it."""
 
@@ -55,17 +55,17 @@ class Occupation:
 
 
 class VirtualOwner:
-    """Keeps the ledger in step with what a cause occupies.
+    """Virtual owner that keeps the ledger consistent with its occupied parts.
 
-    As with all of this module a resource that is not known is an `UnknownName`, a tick
-    that is over a `BadInput`, and nothing changes.
+    As in this whole module, an unknown resource raises `UnknownName` and a past tick
+    `BadInput`; then nothing changes.
     """
 
     def __init__(self, ledger: Ledger, name: str) -> None:
-        """Occupy nothing yet.
+        """Create a virtual owner that occupies nothing.
 
         Raises:
-            BadInput: a real owner has its name; none will from now on.
+            BadInput: a real owner has the name.
         """
         ledger.add_virtual_owner(name, ledger.tick)
         self.name = name
@@ -78,13 +78,13 @@ class VirtualOwner:
         return MappingProxyType(self._occupied)
 
     def occupy(self, parts: Mapping[str, Occupation], tick: int) -> None:
-        """Occupy exactly these parts; each leaf by its strictest occupation.
+        """Occupy exactly these parts, each leaf with its strictest occupation.
 
         New occupations precede the end of old ones, so no part is free in between. The
         ledger is called only for changes; refused ones are repeated at the next call.
 
         Args:
-            parts: resource, leaf or composite, to its occupation.
+            parts: resource (leaf or composite) to its occupation.
             tick: present tick.
         """
         wanted: dict[str, Occupation] = {}
@@ -112,21 +112,21 @@ class VirtualOwner:
 
 
 def strictest(*occupations: Occupation) -> Occupation:
-    """Return one occupation that is as strict as all of one or more together."""
+    """Return the strictest combination of one or more occupations."""
     caps = [o.effort_cap for o in occupations if o.effort_cap is not None]
     is_total = any(o.is_total for o in occupations)
     return Occupation(effort_cap=min(caps, default=None), is_total=is_total)
 
 
 def freeze_absent(ledger: Ledger, robot: Robot, tick: int) -> None:
-    """Occupy what the body of a robot lacks, before any behaviour runs.
+    """Occupy the parts that a robot's body lacks, before any behaviour runs.
 
-    A complete robot has none of this: nothing happens.
+    For a complete robot nothing changes.
 
     Args:
         ledger: ledger of the robot's whole tree.
-        robot: a body of it, as `Robot.with_body` gives it.
-        tick: now.
+        robot: robot with a body type, as returned by `Robot.with_body`.
+        tick: present tick.
     """
     if robot.absent:
         ledger.freeze(robot.absent, ROBOT_MODEL, tick, effort_cap=0.0)
@@ -135,7 +135,7 @@ def freeze_absent(ledger: Ledger, robot: Robot, tick: int) -> None:
 def change_absent(ledger: Ledger, before: Robot, after: Robot, tick: int) -> None:
     """Change the body of a robot: occupy the parts that the new body lacks.
 
-    Parts that it has again are released; no missing part is free in between.
+    Parts that the new body has are released; no missing part is free in between.
 
     Args:
         ledger: ledger of the robot's whole tree.
@@ -155,11 +155,11 @@ def _leaves(ledger: Ledger, robot: Robot) -> set[str]:
 
 
 BROKEN = Occupation(effort_cap=0.0, is_total=True)
-"""Limp: a drive that failed may do harm with any effort."""
+"""Limp: a failed drive may do harm with any effort."""
 
 
 class BrokenPart:
-    """Occupies the parts of one or more faults, at first of none."""
+    """Virtual owner of faulty parts."""
 
     def __init__(self, ledger: Ledger, name: str = BROKEN_ARM) -> None:
         self._owner = VirtualOwner(ledger, name)
@@ -172,7 +172,7 @@ class BrokenPart:
 
     @property
     def broken(self) -> tuple[str, ...]:
-        """The leaves that it occupies, sorted."""
+        """Occupied leaves, sorted."""
         return tuple(sorted(self._owner.occupied))
 
     def inject(
@@ -183,7 +183,7 @@ class BrokenPart:
         Args:
             parts: resources, such as `LElbowRoll` or `Left arm`.
             tick: present tick.
-            occupation: limp and unusable, or usable with less effort.
+            occupation: unusable and limp, or usable with less effort.
 
         Raises:
             BadInput: no part is named, or the tick is in the past; nothing changes.
@@ -213,13 +213,13 @@ class BrokenPart:
 
 @dataclass(frozen=True, kw_only=True)
 class DegradedMode:
-    """Effort of the body's parts in a mode."""
+    """Mode with reduced effort of the body's parts."""
 
     name: str
-    """Of its virtual owner; it says the cause."""
+    """Name of its virtual owner, which is the cause."""
     caps: Mapping[str, float]
-    """Resource, leaf or composite, to the largest stiffness below it, in [0, 1]; where
-    two meet the smaller one counts."""
+    """Resource (leaf or composite) to the largest stiffness of its leaves, in [0, 1];
+    of several the smallest counts."""
 
     def __post_init__(self) -> None:
         if not self.caps:
@@ -240,7 +240,7 @@ legs 0.75 [bhuman]."""
 
 
 class DegradedModes:
-    """Enters and leaves modes; several may be in force, the least cap counts."""
+    """Active modes; with several, the smallest cap of a leaf counts."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -248,22 +248,23 @@ class DegradedModes:
 
     @property
     def in_force(self) -> tuple[str, ...]:
-        """Names of the modes, in the order of being entered."""
+        """Names of the active modes in the order of entry."""
         return tuple(self._owners)
 
     def enter(self, mode: DegradedMode, tick: int) -> None:
-        """Put a mode in force; one of the same name changes.
+        """Enter a mode, or replace the active mode of the same name.
 
         Raises:
-            UnknownName: it caps a resource that is not known; nothing changes.
-            BadInput: a real owner has its name, or the tick is over; nothing changes.
+            UnknownName: the mode caps an unknown resource; nothing changes.
+            BadInput: a real owner has its name, or the tick is in the past; nothing
+                changes.
         """
         parts = {
             resource: Occupation(effort_cap=cap, is_total=False)
             for resource, cap in mode.caps.items()
         }
         for resource in parts:
-            self._ledger.tree.leaves(resource)  # is it known?
+            self._ledger.tree.leaves(resource)  # raises for an unknown resource
         known = self._owners.get(mode.name)
         owner = known or VirtualOwner(self._ledger, mode.name)
         owner.occupy(parts, tick)
@@ -273,7 +274,7 @@ class DegradedModes:
         """End a mode.
 
         Raises:
-            UnknownName: it is not in force.
+            UnknownName: the mode is not active.
         """
         if name not in self._owners:
             raise UnknownName("Mode", name, self._owners, "the modes in force")
@@ -286,23 +287,26 @@ class HotEngineCfg:
     """Temperature thresholds of a hot motor, and its remaining effort."""
 
     name: str = HOT_ENGINE
-    """Of the virtual owner, as ES2535273 calls it."""
+    """Name of the virtual owner in ES2535273."""
     onset_degc: float = 76.0
-    """Hot from here on, in °C: where a NAO begins to reduce stiffness [nao-lola]
-    [hulk]."""
+    """Temperature in °C from which a motor is hot: a NAO begins to reduce stiffness
+    there [nao-lola] [hulk]."""
     release_degc: float = 70.0
-    """Cool below this, in °C: where a NAO gives the stiffness back [hulk]."""
+    """Temperature in °C below which a hot motor is cool again: a NAO restores stiffness
+    there [hulk]."""
     effort_cap: float = 0.2
     """Largest stiffness of a hot motor, in [0, 1]. With 0.22 or less every motor of the
     NAO cools below 70 °C even at this torque: steady state T = Tₑ +
-    R (cap τ_max / K)² / λ with the one-node numbers of the robot; the wrists and hands
-    are the critical ones. A leg keeps 0.6 N·m; in simulation the NAO still stands and
+    R (cap τ_max / K)² / λ with the one-node numbers of the robot; wrists and hands are
+    the critical motors. A leg keeps 0.6 N·m; in simulation the NAO still stands and
     crouches with both legs hot."""
     is_total: bool = True
-    """Take the motor from its owner; False leaves it usable with the effort capped."""
+    """True: revoke the motor from its owner; False: it stays usable with capped
+    effort."""
     failures_borne: int = 10
-    """Readings in a row that a sensor may fail before its motor counts as hot. Read
-    once a second, a cool motor warms by less than 10 K in that time, at full effort."""
+    """Number of consecutive failed readings that are tolerated before the motor counts
+    as hot. With one reading per second, a cool motor at full effort warms by less than
+    10 K in that time."""
 
     def __post_init__(self) -> None:
         if not self.release_degc < self.onset_degc < float("inf"):
@@ -343,40 +347,41 @@ class HotEngine:
         self._failures = np.zeros(len(self._leaves), dtype=np.int64)
         self._names = robot.motor_names
         self.failed_readings = 0
-        """Count of temperatures that were no finite number, of all motors."""
+        """Number of non-finite temperatures of all motors so far."""
         self._occupation = Occupation(
             effort_cap=self.cfg.effort_cap, is_total=self.cfg.is_total
         )
 
     @property
     def hot(self) -> tuple[str, ...]:
-        """The leaves that it occupies, sorted."""
+        """Occupied leaves, sorted."""
         return tuple(sorted(self._owner.occupied))
 
     @property
     def failing(self) -> tuple[str, ...]:
-        """The motors whose sensor failed at the last step, in the robot's order."""
+        """Motors whose sensor failed at the last step, in the robot's order."""
         return tuple(self._names[motor] for motor in np.flatnonzero(self._failures))
 
     @property
     def out_of_reach(self) -> tuple[str, ...]:
-        """The hot motors that it cannot occupy: the ledger has no leaf for them."""
+        """Hot motors that cannot be occupied, since the ledger has no leaf for them."""
         hot = np.flatnonzero(self._is_hot)
         return tuple(self._names[m] for m in hot if self._leaves[m] is None)
 
     def step(self, temperature: NDArray[np.float64], tick: int) -> None:
-        """Occupy motors that have become hot, release those that have cooled.
+        """Occupy motors that have become hot, and release cooled ones.
 
         Changes that the ledger refuses are repeated in the next step.
 
         Args:
-            temperature: (n_motors,) reported temperatures in °C; a value that is not
-                finite is a failed sensor.
+            temperature: (n_motors,) reported temperatures in °C; a non-finite value
+                means a failed sensor.
             tick: present tick.
 
         Raises:
-            BadInput: the number of temperatures is not that of the motors, and nothing
-                changes; or the tick is in the past, and only their status changes.
+            BadInput: the number of temperatures differs from the number of motors, and
+                nothing changes; or the tick is in the past, and only the motors' status
+                changes.
         """
         if temperature.shape != self._is_hot.shape:
             raise BadInput(

@@ -1,4 +1,4 @@
-"""The gate: the only way to a robot's devices, and only with a valid token.
+"""Gate: the only access to a robot's devices, with a valid token.
 
 gate          accepts and checks commands, writes once per slot
 slot          commands of one slot, their batches, and the trace

@@ -5,9 +5,9 @@
                    -> LED groups        -> their colours
                    -> loudspeakers      -> sound
 
-A joint takes its set-point from one leaf at most, and its stiffness from one leaf at
-most, as an LED group does its colours; otherwise two owners could command it at once.
-All loudspeakers are one leaf, since a robot says one thing at a time.
+At most one leaf commands a joint's set-point, at most one its stiffness, and at most
+one the colours of an LED group; otherwise two owners could command the same device. All
+loudspeakers form one leaf, since a robot says one thing at a time.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,28 +23,28 @@ from nao_testbed.models.resources import Device, DeviceKind, ResourceNode
 
 @dataclass(frozen=True, kw_only=True)
 class JointLeaf:
-    """A resource that commands joints."""
+    """Resource that commands joints."""
 
     name: str
     kind: DeviceKind
-    """MOTOR: their set-points; STIFFNESS: their torque limits."""
+    """MOTOR: set-points; STIFFNESS: torque limits."""
     joints: NDArray[np.intp]
-    """(n,) places in every joint array: of a motor its leading joint first, then those
-    that it moves too; of a stiffness leaf rising."""
+    """(n,) indices in joint arrays. Motor: its leading joint first, then the other
+    joints that it moves. Stiffness leaf: ascending."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LedLeaf:
-    """A resource that commands LEDs."""
+    """Resource that commands LEDs."""
 
     name: str
     groups: tuple[LedGroup, ...]
-    """They take the same colours."""
+    """LED groups, which get the same colours."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SpeakerLeaf:
-    """The resource that commands the loudspeakers."""
+    """Resource that commands the loudspeakers."""
 
     name: str
     speakers: tuple[Speaker, ...]
@@ -52,14 +52,14 @@ class SpeakerLeaf:
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceMap:
-    """The leaves of a robot that command something on it."""
+    """Leaves of a robot that command devices."""
 
     joint_leaves: tuple[JointLeaf, ...]
     led_leaves: tuple[LedLeaf, ...] = ()
     speaker_leaf: SpeakerLeaf | None = None
 
     def of_kind(self, kind: DeviceKind) -> tuple[JointLeaf, ...]:
-        """Return the leaves that command joints in one way."""
+        """Return the leaves that command the given quantity of joints."""
         return tuple(leaf for leaf in self.joint_leaves if leaf.kind is kind)
 
 
@@ -67,8 +67,8 @@ def map_devices(root: ResourceNode, robot: Robot) -> DeviceMap:
     """Find the joints, LEDs and loudspeakers of every leaf.
 
     Raises:
-        UnknownName: a device names what the robot has not.
-        BadInput: a device would obey two leaves, or a composite commands one.
+        UnknownName: a device names a part that the robot does not have.
+        BadInput: two leaves command one device, or a composite commands a device.
     """
     joint_leaves: list[JointLeaf] = []
     led_leaves: list[LedLeaf] = []
@@ -160,7 +160,7 @@ def _named(
 
 
 def _check_one_leaf_each(devices: Iterable[tuple[str, str]]) -> None:
-    """Refuse a device, given with its leaf, that another leaf commands too."""
+    """Raise if two leaves command the same device."""
     commanded: dict[str, str] = {}
     for device, leaf in devices:
         first = commanded.setdefault(device, leaf)

@@ -2,9 +2,9 @@
 
     behaviour -- token, leaf, value --> submit --> slot --> flush --> robot.write
 
-A command is checked twice: at its submission, for an immediate answer, and in `flush`,
-in the same step as the single write of the slot, so that a token that ended in between
-actuates nothing.
+A command is checked twice. The check at submission gives an immediate answer. The check
+in `flush` happens together with the single write of the slot, so that a token that
+ended in between moves nothing.
 
     gate = Gate(ledger, robot)
     gate.submit(token, "HeadYaw", 0.3)  # None, or the reason of a refusal
@@ -57,25 +57,25 @@ from nao_testbed.models.values import FloatArray, short
 class Gate:
     """Sole writer of a robot.
 
-    In a slot each leaf accepts one command: a later one of the same token replaces the
-    earlier, which is then neither executed nor rejected. So a command leads to at most
-    one write, and each written value has exactly one command. A leaf without a device
-    accepts any number of commands, each a separate use. In addition the gate writes
+    In a slot each leaf accepts one command. A later command of the same token replaces
+    the earlier one, which is then neither executed nor rejected. So a command leads to
+    at most one write, and each written value has exactly one command. A leaf without a
+    device accepts any number of commands, each a separate use. The gate also writes
     safe set-points after a loss of authority, the encoder's angle for limp motors, and
     the stiffness when an effort cap changes.
 
-    A robot has one gate at a time, of any ledger (`SoleWriter`). Single-threaded, as
-    the ledger: with real threads hold the ledger's lock around every call.
+    A robot has at most one gate at a time (`SoleWriter`). The gate is single-threaded,
+    like the ledger: with threads, hold the ledger's lock around every call.
     """
 
     def __init__(
         self, ledger: Ledger, robot: RobotInterface, devices: DeviceMap | None = None
     ) -> None:
-        """Become the writer of a robot.
+        """Register as the writer of a robot.
 
         Args:
-            ledger: validates tokens.
-            robot: robot to be written until `close`.
+            ledger: ledger that validates tokens.
+            robot: robot that the gate writes until `close`.
             devices: devices of the leaves; None: from the robot's data.
 
         Raises:
@@ -100,7 +100,7 @@ class Gate:
         self._motors = tuple(self._lines[leaf.name] for leaf in motors)
         self._leads = tuple(int(leaf.joints[0]) for leaf in motors)
         self.present = PresentTargets(self._outputs, motors)
-        """Leaf of a motor to its set-point in force, without shift, in rad; it follows
+        """Leaf of a motor to its set-point in force, without shift, in rad; updated by
         each flush."""
         limits = devices.of_kind(DeviceKind.STIFFNESS)
         self._limits = tuple(self._lines[leaf.name] for leaf in limits)
@@ -114,48 +114,48 @@ class Gate:
         self._writer = SoleWriter(robot)
 
     def close(self) -> None:
-        """Write nothing any more, so that another gate may; may be called twice."""
+        """Stop writing, so that another gate may write; may be called twice."""
         self._writer.close()
 
     @property
     def shift(self) -> FloatArray:
-        """(n_joints,) in force on top of the set-points, in rad; not to be changed."""
+        """(n_joints,) shift in force, in rad, added to the set-points; read-only."""
         return self._outputs.shift_in_force
 
     def may_shift(self, token: Token | None) -> NDArray[np.bool_]:
         """Return whether a token may shift each joint now, (n_joints,)."""
         return self._shifts.may_move(token)
 
-    # -- the slot fills ---------------------------------------------------------------
+    # -- submission --------------------------------------------------------------------
 
     def submit(
         self, token: Token | None, leaf: str, value: Value | None = None
     ) -> Rejected | None:
-        """Accept a command into the slot, or refuse it now with the reason.
+        """Accept a command into the slot, or return the reason of a refusal.
 
         Args:
-            token: proof of a reservation that covers the leaf.
+            token: token of a reservation that covers the leaf.
             leaf: a motor, a stiffness, LEDs, the loudspeakers, or a leaf without a
                 device.
-            value: for a motor an angle in rad, or a `MotorTarget` with a velocity as
-                well; for a stiffness one number in [0, 1], or an array (n,) in the
-                order of its joints, or a `MotorLimit` with a limit of current as well;
-                for LEDs a `LedSetting`; for loudspeakers a `SoundChunk` of at most one
-                slot; None without a device.
+            value: motor: an angle in rad, or a `MotorTarget` with a velocity.
+                Stiffness: a number in [0, 1], an array (n,) in the order of its joints,
+                or a `MotorLimit` with a current limit. LEDs: a `LedSetting`.
+                Loudspeakers: a `SoundChunk` of at most one slot. Leaf without a device:
+                None.
 
         Returns:
-            None when it is accepted; `flush` may still reject it.
+            None if the command is accepted; `flush` may still reject it.
 
         Raises:
-            BadInput: the value is of the wrong shape, not finite, or out of range.
+            BadInput: the value has the wrong shape, is not finite, or is out of range.
         """
         line = self._lines.get(leaf) if type(leaf) is str else None
         if line is None:
             line = self._line(leaf)
         value = line.writer.accept(value)
-        reason = self._authorise(token, line.name)  # a leaf may be a liar
+        reason = self._authorise(token, line.name)  # foreign code may fake a name
         if reason is None and token is not None and not self._listeners:
-            self._slot.take(line, token, value, None)  # of which nobody is told
+            self._slot.take(line, token, value, None)  # replaced without an event
             return None
         with self._quiet:
             if reason is not None or token is None:
@@ -167,14 +167,14 @@ class Gate:
     def submit_all(
         self, token: Token | None, values: Mapping[str, Value | None]
     ) -> Rejected | None:
-        """Accept commands for several leaves, all or none, and write them so.
+        """Accept commands for several leaves, all or none, and write all or none.
 
-        Of a refused group only the first refused leaf, by name, is a command. A later
-        command takes the place of one of them, and the others stay.
+        If a group is refused, only its first refused leaf by name counts as a command.
+        A later command replaces the command of its leaf only.
 
         Args:
-            token: proof of a reservation that covers every leaf.
-            values: leaf to value, as `submit` takes and refuses it.
+            token: token of a reservation that covers every leaf.
+            values: leaf to value, as in `submit`.
         """
         return self._submit([(token, values)]).refused
 
@@ -185,18 +185,18 @@ class Gate:
     ) -> Batch:
         """Accept commands of several tokens and write them, all or none.
 
-        They are written together in `flush` or not at all; the batch tells which. Of a
-        refused batch only the first refused leaf is reported. A later command on one of
-        its leaves breaks the batch; the commands that the batch displaced are then
-        written.
+        They are written together in `flush` or not at all; see the batch. If a batch is
+        refused, only the first refused leaf is reported. A later command on one of its
+        leaves breaks the batch; the commands that it displaced are then written.
 
         Args:
-            parts: token, and leaf to value as in `submit`; each leaf at most once.
-            rights: further tokens and leaves that have to be valid, in `flush` too,
-                without a command in this slot.
+            parts: pairs of token and mapping of leaf to value, as in `submit`; each
+                leaf at most once.
+            rights: further tokens and their leaves, without a command in this slot,
+                that must be valid now and in `flush`.
 
         Returns:
-            The batch; `why` is the reason once it is broken. Its sender may break it
+            The batch; if it is broken, `why` has the reason. The sender may break it
             until the flush.
         """
         return self._submit(parts, rights, is_strict=True)
@@ -225,8 +225,8 @@ class Gate:
         """Accept set-points for every motor of the robot, all or none.
 
         Args:
-            token: proof of a reservation that covers every motor.
-            target: (n_joints,) in rad. Joints on one motor obey the leading one.
+            token: token of a reservation that covers every motor.
+            target: (n_joints,) in rad. Joints on one motor follow the leading joint.
         """
         angles = check_target(target, self._outputs.robot).tolist()
         values = [angles[joint] for joint in self._leads]
@@ -243,9 +243,9 @@ class Gate:
         """Accept a stiffness for every joint that has one, all or none.
 
         Args:
-            token: proof of a reservation that covers every stiffness leaf.
+            token: token of a reservation that covers every stiffness leaf.
             stiffness: (n_joints,) in [0, 1].
-            current_limit: (n_joints,) largest current of the motors in A; None: none.
+            current_limit: (n_joints,) current limit of the motors in A; None: no limit.
         """
         stiffness = check_stiffness(stiffness, self._outputs.robot)
         values: list[Value] = [stiffness[joints] for joints in self._limited]
@@ -260,38 +260,39 @@ class Gate:
             return self._slot.take_all(commands).refused
 
     def submit_shift(self, token: Token | None, shift: FloatArray) -> Rejected | None:
-        """Accept a shift of the set-points, or refuse it with the reason.
+        """Accept a shift of the set-points, or return the reason of a refusal.
 
         Commanded set-points stay in force; the shift is added at the output. A motor is
         shifted if the token covers it or its holder permits it (`Ledger.allow_shift`),
         as for an entrusted stiffness controller; each motor is a separate command.
-        Other motors keep their shift, and the command is refused if it asks for another
-        one. When the right ends, the shift decays at `LEAVING_RATE`, so that the joint
+        Other motors keep their shift, and a command that would change it is refused.
+        When the right ends, the shift decays at `LEAVING_RATE`, so that the joint
         returns to its commanded angle.
 
         Args:
-            token: proof of a reservation.
-            shift: (n_joints,) in rad. Joints on one motor obey the leading one.
+            token: token of a reservation.
+            shift: (n_joints,) in rad. Joints on one motor follow the leading joint.
 
         Returns:
-            None if all is accepted, otherwise the first refusal; `flush` may still
-            reject it.
+            None if the whole shift is accepted, otherwise the first refusal; `flush`
+            may still reject it.
 
         Raises:
-            BadInput: it has the wrong shape, is not finite, or exceeds half a turn.
+            BadInput: the shift has the wrong shape, is not finite, or exceeds half a
+                turn.
         """
         shift = check_shift(shift, self._outputs.robot)
         with self._quiet:
             return self._shifts.take(token, shift)
 
-    # -- the slot goes out ------------------------------------------------------------
+    # -- writing -----------------------------------------------------------------------
 
     def flush(self, tick: int) -> tuple[Rejected, ...]:
         """Check every command of the slot again, and write the valid ones in one step.
 
-        Motors whose last commander lost them, without a command in this slot, get their
-        safe set-point (`safe_set_points`). Their stiffness stays; that of a motor held
-        by a virtual owner can only be commanded by an entrusted owner. Effort caps
+        A motor whose last commander lost it gets its safe set-point, unless it has a
+        command in this slot (`safe_set_points`). Their stiffness stays; that of a motor
+        held by a virtual owner can only be commanded by an entrusted owner. Effort caps
         bound the stiffness. The set-point of a motor without stiffness follows its
         encoder (`limp_motors`). The shift is added last (`submit_shift`).
 
@@ -299,7 +300,7 @@ class Gate:
             tick: present tick, to which the ledger was advanced.
 
         Returns:
-            Commands that were accepted into the slot and are rejected now.
+            Commands that were accepted by `submit` and are rejected now.
 
         Raises:
             BadInput: the ledger is at another tick, so that expired tokens are unknown;
@@ -312,7 +313,7 @@ class Gate:
                 f"flush at tick {tick}, but the ledger stands at {self._ledger.tick}; "
                 "advance the ledger to this tick first."
             )
-        with self._quiet:  # listeners may command, release, flush in answer
+        with self._quiet:  # listeners may call the gate or the ledger
             self._outputs.begin()
             holding, rejected = self._slot.test_again()
             written = self._slot.put(holding)
@@ -336,12 +337,12 @@ class Gate:
                 self._trace.of_lines(MadeSafe, lost)
             return tuple(rejected)
 
-    # -- inside -----------------------------------------------------------------------
+    # -- internals ---------------------------------------------------------------------
 
     def _leave_out_frozen(
         self, written: Mapping[Line, Token]
     ) -> dict[Line, tuple[str, ...]]:
-        """Remove motors whose torque limit the commanding owner may not change."""
+        """Remove motors whose torque limit the commanding owner must not change."""
         left_out = {}
         for line in self._limits:
             token = written.get(line)
@@ -354,7 +355,7 @@ class Gate:
         return left_out
 
     def _line(self, leaf: str) -> Line:
-        """Return the line of a leaf: of one without a device, one for this use."""
+        """Return the line of a leaf; a leaf without a device gets a new one per use."""
         try:
             line = self._lines.get(leaf)
         except TypeError:
@@ -363,12 +364,12 @@ class Gate:
             return line
         if not isinstance(leaf, str):
             raise BadInput(f"a leaf is {short(leaf)}; give its name, a text.")
-        self._authorise(None, leaf)  # does it exist?
+        self._authorise(None, leaf)  # raises for an unknown leaf
         return Line(leaf, NoDevice(leaf))
 
 
 def _check_limits(ledger: Ledger, devices: DeviceMap) -> None:
-    """Refuse a tree in which a motor's torque limit is not known to be a part of it."""
+    """Raise if the tree does not link a motor to the leaf of its torque limit."""
     for limit in devices.of_kind(DeviceKind.STIFFNESS):
         known = ledger.tree.limits.get(limit.name, ())
         for motor in devices.of_kind(DeviceKind.MOTOR):

@@ -5,9 +5,10 @@ The set-point of a joint without a commander holds its position:
     q* = clip(q*_in_force, q - a, q + a),   a = effort_limit / kp + encoder_step
 
 a is the error at which the servo, τ = kp (q* - q), reaches the torque of stiffness 1.
-Clipping to it changes no torque, so a loaded leg does not sag. It is 1 to 2 degrees on
-a NAO, so a moving joint stops near its position. The set-point is then constant: the
-commanded velocity is zero, as for every joint without a velocity in this slot.
+Clipping to ±a changes no torque, so a loaded leg does not sag. On a NAO a is 1 to 2
+degrees, so a moving joint stops near its position. Afterwards the set-point is
+constant: the commanded velocity is zero, as for every joint without a velocity in this
+slot.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +31,7 @@ def holding_lags(robot: Robot) -> FloatArray:
     """Return the largest lag a of each joint's set-point, (n_joints,) in rad.
 
     Source of effort limits and gains: the robot's joint table. One encoder step is
-    added, as the measured angle is a whole number of them.
+    added, since the measured angle is a multiple of it.
     """
     return np.array(
         [joint.effort_limit / joint.kp + joint.encoder_step for joint in robot.joints]
@@ -40,28 +41,27 @@ def holding_lags(robot: Robot) -> FloatArray:
 def hold(
     in_force: float, measured: float, lag: float, lower: float, upper: float
 ) -> float:
-    """Return the set-point that holds a joint where it is, all in rad.
+    """Return the set-point that holds a joint at its position, all in rad.
 
     Args:
-        in_force: set-point so far.
-        measured: angle of the joint by its encoder.
-        lag: largest distance between the two that is left.
-        lower: lowest set-point that the joint accepts.
-        upper: highest one. An encoder may read a little beyond either.
+        in_force: present set-point.
+        measured: angle measured by the joint's encoder.
+        lag: largest distance between set-point and measured angle.
+        lower: lowest set-point of the joint.
+        upper: highest set-point. An encoder may read slightly beyond both bounds.
     """
     near = min(max(in_force, measured - lag), measured + lag)
     return min(max(near, lower), upper)
 
 
 class Outputs:
-    """Outputs in force on the robot, and those of the present slot.
+    """Outputs in force on the robot, and outputs of the present slot.
 
-    The gate is the robot's only writer, so it does not read back. Call `begin`; the
+    The gate is the robot's only writer, so outputs are not read back. Call `begin`; the
     writers change `target`, `stiffness`, `leds` and `sound`; call `command`, and `keep`
-    once it is written. Arrays that were passed to a robot are never changed.
+    after the write. Arrays that were passed to a robot are never changed.
 
-    Set-points are those of the posture; `command` adds the `shift` of the stiffness
-    controller.
+    Set-points exclude the `shift` of the stiffness controller, which `command` adds.
     """
 
     def __init__(self, robot: Robot, observation: Observation) -> None:
@@ -79,31 +79,31 @@ class Outputs:
     def begin(self) -> None:
         """Start a slot with the outputs in force."""
         self.shift: FloatArray = self._shift
-        """(n_joints,) added to the set-points that go out, in rad; never changed in
-        place, and another one once a shift changes in this slot."""
+        """(n_joints,) shift added to the written set-points, in rad. Never changed in
+        place; a changed shift is a new array."""
         self.target = self._target.copy()
         """(n_joints,) set-points, in rad."""
         self.velocity: FloatArray | None = None
-        """(n_joints,) those of velocity in rad/s; None: 0."""
+        """(n_joints,) velocity set-points in rad/s; None: 0."""
         self.stiffness = self._stiffness.copy()
-        """(n_joints,) as commanded, before the caps."""
+        """(n_joints,) commanded stiffness before the caps."""
         self.current = self._current
-        """(n_joints,) largest current of the motors in A, inf for no limit; None: no
+        """(n_joints,) current limit of the motors in A, inf for no limit; None: no
         motor was ever limited. Never changed in place."""
         self.cap = self._cap
-        """(n_joints,) largest stiffness that goes out, in [0, 1]."""
+        """(n_joints,) upper limit of the written stiffness, in [0, 1]."""
         self.moves = False
-        """Whether a set-point goes out in this slot."""
+        """True if a set-point is written in this slot."""
         self.stiffens = False
-        """Whether a stiffness does."""
+        """True if a stiffness is written in this slot."""
         self.leds: dict[str, LedSetting] | None = None
-        """LED group to what it fades to from this slot on."""
+        """LED group to the setting to which it fades from this slot on."""
         self.sound: SoundChunk | None = None
         """Sound of this slot."""
 
     @property
     def in_force(self) -> FloatArray:
-        """(n_joints,) set-points of the posture, in rad; not to be changed."""
+        """(n_joints,) set-points in force without shift, in rad; not to be changed."""
         return self._target
 
     def set_velocity(self, place: Any, velocity: float) -> None:
@@ -113,7 +113,7 @@ class Outputs:
         self.velocity[place] = velocity
 
     def limp(self) -> tuple[int, ...]:
-        """Return the joints without any stiffness from this slot on."""
+        """Return the joints that have zero stiffness from this slot on."""
         if self.stiffens:
             self._limp = _limp_joints(np.minimum(self.stiffness, self.cap))
         return self._limp
@@ -131,7 +131,7 @@ class Outputs:
 
         Args:
             place: array index of the joints.
-            current: one for all, or one for each; inf: no limit.
+            current: one value for all, or one per joint; inf: no limit.
         """
         if self.current is None:
             self.current = np.full(len(self.target), np.inf)
@@ -140,12 +140,12 @@ class Outputs:
         self.current[place] = current
 
     def bound(self, cap: FloatArray) -> None:
-        """Set the effort caps from this slot on, (n_joints,) in [0, 1]."""
+        """Set the stiffness caps from this slot on, (n_joints,) in [0, 1]."""
         self.cap = cap
         self.stiffens |= not np.array_equal(cap, self._cap)
 
     def command(self) -> Command | None:
-        """Return what goes out, None if nothing does."""
+        """Return the command of this slot, or None."""
         stops = self._velocity is not None and self.velocity is None
         moves = self.moves or stops or self.shift is not self._shift
         if not (moves or self.stiffens or self.leds or self.sound):
@@ -161,7 +161,7 @@ class Outputs:
 
     @property
     def shift_in_force(self) -> FloatArray:
-        """(n_joints,) shift that went out last, in rad; not to be changed."""
+        """(n_joints,) last written shift in rad; not to be changed."""
         return self._shift
 
     def set_shift(self, joints: Sequence[int], values: Sequence[float]) -> None:
@@ -174,14 +174,14 @@ class Outputs:
                 present[joint] = value
 
     def reduce_shift(self, joints: Sequence[int], step: float) -> None:
-        """Bring the shift of joints nearer to none by at most a step, in rad."""
+        """Reduce the shift of joints towards zero by at most a step, in rad."""
         present = self.shift
         self.set_shift(
             joints, [float(x - np.clip(x, -step, step)) for x in present[list(joints)]]
         )
 
     def fold_shift(self, joints: Sequence[int]) -> None:
-        """Take the shift of joints into their set-points; what goes out stays."""
+        """Add the shift of joints to their set-points; the output does not change."""
         where = list(joints)
         self.target[where] = self._shifted()[where]
         self.set_shift(joints, [0.0] * len(where))
@@ -192,7 +192,7 @@ class Outputs:
         return any(self.shift[joint] != 0.0 for joint in joints)
 
     def _shifted(self) -> FloatArray:
-        """Return the set-points that go out, (n_joints,), within the joints' ranges."""
+        """Return the shifted set-points, (n_joints,), within the joints' ranges."""
         if not self.shift.any():
             return self.target
         robot = self.robot
@@ -209,15 +209,15 @@ class Outputs:
 
 
 def _limp_joints(stiffness: FloatArray) -> tuple[int, ...]:
-    """Return the places at which a stiffness is 0."""
+    """Return the indices with zero stiffness."""
     return tuple(np.flatnonzero(stiffness == 0.0).tolist())
 
 
 class PresentTargets(Mapping[str, float]):
-    """Leaf of a motor to its set-point in force, in rad: what a motion starts from.
+    """Leaf of a motor to its present set-point in rad, the start of a motion.
 
-    A read-only view of what the gate wrote last; joints on one motor obey the leading
-    one.
+    Read-only view of the last written set-points; joints on one motor follow the
+    leading joint.
     """
 
     def __init__(self, outputs: Outputs, motors: Sequence[JointLeaf]) -> None:
@@ -229,7 +229,7 @@ class PresentTargets(Mapping[str, float]):
         return float(self._outputs.in_force[self._leads[leaf]])
 
     def __iter__(self) -> Iterator[str]:
-        """Go through the leaves."""
+        """Iterate over the leaves."""
         return iter(self._leads)
 
     def __len__(self) -> int:

@@ -1,8 +1,8 @@
 """Outputs without a command: safe set-points, effort caps, limp motors.
 
-The set-points of motors without stiffness follow the joints. So a limp arm does not
-snap back to an old set-point when it becomes stiff, and motions begin at the present
-angle.
+The set-points of motors without stiffness follow the joints. A limp arm therefore does
+not snap back to an old set-point when it becomes stiff, and motions begin at the
+present angle.
 """
 
 from collections.abc import Container, Iterable, Sequence
@@ -20,9 +20,9 @@ from nao_testbed.models.values import FloatArray
 
 
 class Safety:
-    """Puts safe set-points and effort caps, where the ledger has changed.
+    """Writer of safe set-points and effort caps after changes of the ledger.
 
-    The robot is read only where something was lost or is limp.
+    The robot is read only if a motor was lost or is limp.
     """
 
     def __init__(
@@ -42,11 +42,11 @@ class Safety:
         self._lines = lines
         self._limp: tuple[int, ...] = ()
         self._followers: list[tuple[Line, MotorWriter]] = []
-        """Lines of motors without any stiffness."""
+        """Lines of motors with zero stiffness."""
         self._changes = -1
         self._seen = -1
-        """Change count of the ledger at the cached answers: while it is unchanged, no
-        owner loses anything and no cap changes."""
+        """Change count of the ledger for the cached results: while it is constant, no
+        owner loses a resource and no cap changes."""
 
     def put(self, written: Container[Line]) -> Sequence[Line]:
         """Put safe values and effort caps; return the lines that were made safe.
@@ -77,7 +77,7 @@ class Safety:
         """Put the encoders' angles as set-points of limp motors.
 
         Args:
-            written: lines with a command in this slot, which they obey.
+            written: lines with a command in this slot; they are skipped.
         """
         limp = self._outputs.limp()
         if limp != self._limp:
@@ -102,8 +102,8 @@ def without_authority(
 
     Args:
         lines: lines whose devices have a safe value.
-        written: lines with a command in this slot, whose tokens were just checked.
-        slot: queries the ledger.
+        written: lines with a command in this slot, whose tokens are valid.
+        slot: slot, which queries the ledger.
     """
     return [
         line
@@ -117,8 +117,8 @@ def without_authority(
 def least_caps(lines: Iterable[Line], ledger: Ledger, n_joints: int) -> FloatArray:
     """Return the largest stiffness of each joint, (n_joints,) in [0, 1].
 
-    Of the leaves that command a joint, its motor's and its stiffness's, the least cap
-    counts. A leaf that the ledger does not know any more caps nothing.
+    The smallest cap of a joint's motor leaf and stiffness leaf counts. A removed leaf
+    has no cap.
     """
     caps = np.ones(n_joints)
     for line in lines:

@@ -1,10 +1,10 @@
 """Shifts of the set-points: angles added to the commanded ones.
 
-Commanded set-points stay in force; the shift is added at the output. A shift moves a
-joint and needs the right to do so (`Ledger.authorise_shift`): at its submission, at the
-write, and as long as it is in force. When the right ends, the gate removes the shift at
-`LEAVING_RATE`, so that the joint returns to its commanded angle. For a frozen motor, or
-one without a commander, the shift ends at once, and the motor holds its position.
+Commanded set-points stay in force; the shift is added at the output. A shift needs a
+right (`Ledger.authorise_shift`): at its submission, at the write, and while it is in
+force. When the right ends, the gate removes the shift at `LEAVING_RATE`, so that the
+joint returns to its commanded angle. For a frozen motor, or one without a commander,
+the shift ends at once, and the motor holds its position.
 """
 
 from collections.abc import Container, Iterable, Sequence
@@ -21,32 +21,33 @@ from nao_testbed.controllers.arbitration.tokens import Refusal, Token
 from nao_testbed.models.values import FloatArray
 
 LEAVING_RATE = 1.0
-"""Speed at which a shift leaves whose right has ended, in rad/s: a slow gesture. In a
-slot of 10 ms that is less than a joint lags behind its set-point."""
+"""Speed at which the gate removes a shift without a right, in rad/s: that of a slow
+gesture. The step in a slot of 10 ms is smaller than a joint's lag behind its
+set-point."""
 _OF_A_LEAF = (Refusal.NOT_COVERED, Refusal.FROZEN)
-"""Reasons that are one leaf's; any other is the token's."""
+"""Refusals that concern one leaf; all others concern the token."""
 
 
 @dataclass(slots=True, eq=False)
 class _Motor:
-    """The shift of one motor."""
+    """Shift of one motor."""
 
     line: Line
     joints: tuple[int, ...]
     by: Token | None = None
-    """Whose shift is in force."""
+    """Token of the shift in force."""
     token: Token | None = None
-    """Of the shift that waits."""
+    """Token of the pending shift."""
     values: Sequence[float] = ()
-    """That shift, in rad, for each joint."""
+    """Pending shift in rad for each joint."""
     command: int = 0
-    """Its number."""
+    """Number of its command."""
     tested: int = 0
-    """Count of the ledger's changes when its token was tested."""
+    """Change count of the ledger when its token was checked."""
 
 
 class Shifts:
-    """The shifts of a device slot: `take`; then `end`, `put` and `keep` in `flush`."""
+    """Shifts of a device slot: `take`; then `end`, `put` and `keep` in `flush`."""
 
     def __init__(
         self, ledger: Ledger, outputs: Outputs, slot: Slot, lines: Iterable[Line]
@@ -62,9 +63,9 @@ class Shifts:
         self._in_force: dict[_Motor, None] = {}
         """Motors with an authorised shift."""
         self._leaving: dict[_Motor, None] = {}
-        """Those whose shift is taken back, step by step."""
+        """Motors whose shift is being reduced to zero."""
         self._done: list[tuple[_Motor, Token, int]] = []
-        """Put in this slot: motor, token, number of the command."""
+        """Shifts put in this slot: motor, token, number of the command."""
         self._ended: list[_Motor] = []
         """Motors whose shift has ended in this slot."""
 
@@ -77,13 +78,12 @@ class Shifts:
         return found
 
     def take(self, token: Token | None, shift: FloatArray) -> Rejected | None:
-        """Take a shift (n_joints,) in rad for all motors that its token may move.
+        """Accept a shift (n_joints,) in rad for all motors that its token may shift.
 
-        The others keep the shift that they have; where that is another one than asked
-        it is refused.
+        Other motors keep their shift; a command that would change it is refused.
 
         Returns:
-            The first refusal; None if there is none.
+            The first refusal, or None.
         """
         refused: Rejected | None = None
         wanted, changes = shift.tolist(), self._ledger.changes
@@ -130,7 +130,7 @@ class Shifts:
                     continue
                 self._ended.append(motor)
             if motor.token is not None and self._reason(motor.token, motor) is None:
-                continue  # the one that waits takes its place
+                continue  # the pending shift replaces it
             if motor.line in lost:
                 self._outputs.fold_shift(motor.joints)
             elif motor.line.commander is None:
@@ -186,7 +186,7 @@ class Shifts:
         self._done.clear()
 
     def _refused(self, motor: _Motor) -> Rejected | None:
-        """Refuse the shift that waits, if its token does not hold any more."""
+        """Refuse the pending shift if its token is no longer valid."""
         reason = self._reason(motor.token, motor)
         if reason is None:
             return None

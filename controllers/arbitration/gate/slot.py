@@ -24,7 +24,7 @@ from nao_testbed.models import BadInput, UnknownName
 from nao_testbed.models.values import short
 
 RequiredRights = Sequence[tuple[Token | None, Sequence[str]]]
-"""Tokens, and the leaves that each has to cover."""
+"""Tokens, and the leaves that each must cover."""
 
 
 @dataclass(slots=True, eq=False)
@@ -32,17 +32,17 @@ class Batch:
     """Commands that are written together or not at all."""
 
     rights: RequiredRights = ()
-    """That have to hold too, though nothing is commanded by them."""
+    """Further rights that must be valid, without a command."""
     is_strict: bool = False
-    """Whether a later command on one of its leaves breaks it, even its own owner's."""
+    """True if any later command on one of its leaves breaks the batch."""
     tested: int = 0
-    """Count of the ledger's changes when they were tested."""
+    """Change count of the ledger at the last check."""
     is_broken: bool = False
-    """Whether one of them was refused: then none of them is written."""
+    """True if one command was refused; then none is written."""
     refused: Rejected | None = None
-    """The command, or the use of a right, that was refused; None: none was."""
+    """Refused command, or refused use of a right; None: no refusal."""
     why: str = ""
-    """Which leaf broke it, and the reason; empty as long as none has."""
+    """Leaf that broke the batch, and the reason; empty while it is intact."""
 
     def break_by(self, rejected: Rejected) -> None:
         """Break the batch, so that none is written; the first refusal is the reason."""
@@ -53,9 +53,9 @@ class Batch:
 
 @dataclass(slots=True, eq=False, frozen=True)
 class Displaced:
-    """A command that a later one displaced on its line, while a batch has a part in it.
+    """Command displaced on its line by a later one, if one of the two is in a batch.
 
-    It is written after all if what displaced it is not.
+    It is written if the later command is not.
     """
 
     token: Token
@@ -63,7 +63,7 @@ class Displaced:
     command: int
     batch: Batch | None
     below: "Displaced | None"
-    """What it displaced itself."""
+    """Command that it displaced itself."""
 
 
 def check_batch(parts: object, rights: object) -> None:
@@ -187,26 +187,26 @@ class GateTrace:
 
 @dataclass(slots=True, eq=False)
 class Line:
-    """The way from one leaf to its device, with the command that waits."""
+    """Connection from one leaf to its device, with the pending command."""
 
     name: str
     writer: DeviceWriter
     token: Token | None = None
-    """Of the command that waits; None if none does."""
+    """Token of the pending command; None: no command."""
     value: Value | None = None
     command: int = 0
-    """Its number."""
+    """Number of the pending command."""
     tested: int = 0
-    """Count of the ledger's changes when its token was tested."""
+    """Change count of the ledger when its token was checked."""
     batch: Batch | None = None
     below: Displaced | None = None
-    """What the command that waits displaced."""
+    """Command displaced by the pending one."""
     commander: Token | None = None
-    """Of the command written last; None once the device was made safe."""
+    """Token of the last written command; None after a safe output."""
 
 
 class Slot:
-    """At most one command a line; `take` them, then `test_again`, then `put`."""
+    """At most one command per line: `take`, then `test_again`, then `put`."""
 
     __slots__ = ("_displaced", "_ledger", "_overlaps", "_queue", "_watched", "trace")
 
@@ -216,9 +216,9 @@ class Slot:
         self._queue: list[Line] = []
         self._displaced: list[Rejected] = []
         self._overlaps = False
-        """Whether commands were displaced that may still be written."""
+        """True if displaced commands may still be written."""
         self._watched: list[Batch] = []
-        """Batches with rights by which nothing is commanded."""
+        """Batches with rights without a command."""
 
     def take(
         self, line: Line, token: Token, value: Value | None, batch: Batch | None
@@ -256,7 +256,7 @@ class Slot:
     ) -> Batch:
         """Take commands with accepted values, all or none, once they are authorised.
 
-        Rights have to hold too, now and once more before the slot is put.
+        Rights without a command are checked now and again before the slot is written.
         """
         authorise, take = self._ledger.authorise, self.take
         batch = Batch(rights, is_strict)
@@ -271,12 +271,12 @@ class Slot:
             if batch.is_broken:
                 return batch
         for token, line, value in commands:
-            if token is not None:  # which nobody authorises
+            if token is not None:  # None: authorised by no ledger
                 take(line, token, value, batch)
         return batch
 
     def test_again(self) -> tuple[list[Line], list[Rejected]]:
-        """Empty the slot into lines with valid tokens, and refusals.
+        """Empty the slot; return the lines with valid tokens, and the refusals.
 
         The ledger is queried again unless it has not changed since the first check.
         """
@@ -307,7 +307,7 @@ class Slot:
         return holding, rejected
 
     def _settle(self, queue: list[Line], rejected: list[Rejected]) -> list[Line]:
-        """Select the commands to be written where some displaced others; newest first.
+        """Select the commands to be written among displaced ones; newest first.
 
         A broken batch returns its lines to the displaced commands. A strict batch that
         lost a line to a newer command is broken.
@@ -357,7 +357,7 @@ class Slot:
         return taken
 
     def put(self, holding: Iterable[Line]) -> dict[Line, Token]:
-        """Put the values into the robot's command; return the tokens behind them."""
+        """Put the values into the robot's command; return their tokens."""
         written = {}
         for line in holding:
             token, line.token = line.token, None
@@ -372,8 +372,8 @@ class Slot:
     ) -> Refusal | None:
         """Query the ledger about a leaf that was known when its command arrived.
 
-        A removed leaf is covered by no token; an ended token is reported for any other
-        leaf.
+        For a removed leaf the reason is that no token covers it; for other leaves the
+        end of the token.
         """
         ledger = self._ledger
         try:
@@ -401,7 +401,7 @@ class Slot:
         return None
 
     def _reject(self, line: Line, token: Token | None, reason: Refusal) -> Rejected:
-        """Refuse the command that waits on a line, and break its batch."""
+        """Refuse the pending command of a line, and break its batch."""
         rejected = self.trace.rejected(line.command, token, line.name, reason)
         if line.batch is not None:
             line.batch.break_by(rejected)

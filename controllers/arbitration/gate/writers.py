@@ -1,12 +1,12 @@
 """Writers from accepted values to the robot's command, one per resource.
 
-A writer checks a value, puts it into the slot's command, and makes the device safe. A
-new kind of device is a new class here, a field in `Command`, and a line in
+A writer checks a value, puts it into the slot's command, and sets the safe output of
+the device. A new kind of device needs a class here, a field in `Command`, and a line in
 `make_writers`; the gate does not change.
 
-The checks of light and sound values are the robot's. Only set-points have to be made
-safe: the last commanded stiffness stays, since less would let the robot sag and more
-would heat it; LEDs keep their last colours, and a loudspeaker without a further chunk
+The robot's own functions check light and sound values. Only set-points need a safe
+value. The last commanded stiffness stays: with less the robot would sag, with more it
+would heat up. LEDs keep their last colours, and a loudspeaker without a further chunk
 is silent from the next slot on.
 """
 
@@ -36,35 +36,35 @@ from nao_testbed.models.resources import DeviceKind
 from nao_testbed.models.values import FloatArray, as_number, as_numbers, short
 
 Value = float | FloatArray | MotorTarget | MotorLimit | LedSetting | SoundChunk
-"""What a leaf takes: an angle, or one with a velocity, a stiffness, or one with a limit
-of current, a colour of LEDs or a slot of sound."""
+"""Value of a command: an angle, an angle with a velocity, a stiffness, a stiffness with
+a current limit, a colour of LEDs, or a slot of sound."""
 
 
 class DeviceWriter:
-    """Turns the values of one resource into a part of the robot's command."""
+    """Writer of the values of one resource to a part of the robot's command."""
 
     __slots__ = ()
 
     joints: tuple[int, ...] = ()
-    """Indices of the commanded joints, which an effort cap bounds."""
+    """Indices of the commanded joints, whose stiffness an effort cap limits."""
 
     def accept(self, value: Value | None) -> Value | None:
-        """Return a value as it will be put; it is not changed from outside any more.
+        """Return a checked copy of a value, in the form for `put`.
 
         Raises:
-            BadInput: it is of the wrong shape, not finite, or out of range.
+            BadInput: the value has the wrong shape, is not finite, or is out of range.
         """
         raise NotImplementedError
 
     def put(self, value: Any) -> None:
-        """Put a value, as `accept` returned it, into the slot's command."""
+        """Put a value returned by `accept` into the slot's command."""
 
     def make_safe(self, observation: Observation) -> None:
-        """Set the safe output after a loss: here, the last command."""
+        """Set the safe output after a loss; by default the last command."""
 
 
 class LedWriter(DeviceWriter):
-    """Colours of one or several LED groups: the same `LedSetting` for all of them."""
+    """Writer of one `LedSetting` to one or several LED groups."""
 
     def __init__(self, leaf: LedLeaf, outputs: Outputs) -> None:
         self._name = leaf.name
@@ -93,7 +93,7 @@ class LedWriter(DeviceWriter):
 
 
 class SpeakerWriter(DeviceWriter):
-    """One slot of sound, a `SoundChunk`, for all loudspeakers."""
+    """Writer of one slot of sound, a `SoundChunk`, to all loudspeakers."""
 
     def __init__(self, leaf: SpeakerLeaf, outputs: Outputs, slot_s: float) -> None:
         self._name = leaf.name
@@ -102,7 +102,7 @@ class SpeakerWriter(DeviceWriter):
         self._outputs = outputs
 
     def accept(self, value: Value | None) -> SoundChunk:
-        """Accept a chunk that is over when the slot is, of a rate that is played."""
+        """Accept a chunk of at most one slot, with a supported sample rate."""
         if not isinstance(value, SoundChunk):
             raise BadInput(
                 f"value of {self._name!r} is {short(value)}; give a SoundChunk: "
@@ -110,7 +110,7 @@ class SpeakerWriter(DeviceWriter):
             )
         check_sound(value, self._speakers)
         most = self._slot_s * value.sample_rate_hz
-        if len(value.samples) - 1 >= most:  # a sample that has begun is played
+        if len(value.samples) - 1 >= most:  # the last sample is played to its end
             raise BadInput(
                 f"sound {value.label!r} has {len(value.samples)} samples for one slot "
                 f"of {self._slot_s * 1e3:g} ms; give at most {_rounded_up(most)} and "
@@ -128,9 +128,9 @@ def _rounded_up(samples: float) -> int:
 
 
 class MotorWriter(DeviceWriter):
-    """Set-point of one motor: an angle in rad for all joints that it drives.
+    """Writer of the set-point of one motor: an angle in rad for all its joints.
 
-    A `MotorTarget` has a velocity beside it, for this slot.
+    A `MotorTarget` also has a velocity, for this slot.
     """
 
     __slots__ = (
@@ -172,7 +172,7 @@ class MotorWriter(DeviceWriter):
         )
 
     def put(self, value: Any) -> None:
-        """Set the angle of every joint of the motor, and its velocity if it has one."""
+        """Set the angle of every joint of the motor, and the velocity if given."""
         outputs = self._outputs
         if type(value) is MotorTarget:
             outputs.set_velocity(self._place, value.velocity)
@@ -181,7 +181,7 @@ class MotorWriter(DeviceWriter):
         outputs.moves = True
 
     def _speed(self, value: object) -> float:
-        """Return a velocity in rad/s that the motor can have."""
+        """Return a checked velocity in rad/s."""
         number, most = as_number(value), self._max_speed
         if number is not None and -most <= number <= most:  # false for NaN
             return number
@@ -191,27 +191,27 @@ class MotorWriter(DeviceWriter):
         )
 
     def make_safe(self, observation: Observation) -> None:
-        """Hold where it is; joints on one motor by the mean of their angles."""
+        """Hold the present position; joints on one motor hold their mean angle."""
         in_force = float(self._outputs.target[self.joints[0]])
         measured = self._measured(observation)
         self.put(hold(in_force, measured, self._lag, *self._bounds))
 
     def follow(self, observation: Observation) -> None:
-        """Put where it is: a joint without stiffness takes its set-point along."""
+        """Set the set-point of a joint without stiffness to its measured angle."""
         measured = self._measured(observation)
         self.put(hold(measured, measured, 0.0, *self._bounds))
 
     def _measured(self, observation: Observation) -> float:
-        """Return the set-point that with the shift is where the joints are, in rad."""
+        """Return the set-point in rad that plus the shift equals the measured angle."""
         joints = list(self.joints)
         return float((observation.q - self._outputs.shift)[joints].mean())
 
 
 class StiffnessWriter(DeviceWriter):
-    """Torque limits of joint groups: one stiffness in [0, 1], or one for each joint.
+    """Writer of torque limits: one stiffness in [0, 1], or one per joint.
 
-    A command says all of the limit: one without a limit of current lifts that of the
-    command before it.
+    Each command replaces the whole limit: without a current limit it removes that of
+    the command before.
     """
 
     def __init__(self, leaf: JointLeaf, outputs: Outputs) -> None:
@@ -225,7 +225,7 @@ class StiffnessWriter(DeviceWriter):
     def accept(self, value: Value | None) -> Value | None:
         """Accept a number, or an array in the order of the joints, all in [0, 1].
 
-        A `MotorLimit` has a limit of current beside it, 0 or more.
+        A `MotorLimit` also has a current limit, 0 or more.
         """
         if not isinstance(value, MotorLimit):
             return self._within("stiffness", value, 1.0, "0 to 1")
@@ -237,7 +237,7 @@ class StiffnessWriter(DeviceWriter):
         )
 
     def put(self, value: Any) -> None:
-        """Set the stiffness and the limit of current of the joints."""
+        """Set the stiffness and the current limit of the joints."""
         outputs = self._outputs
         if type(value) is MotorLimit:
             outputs.limit_current(self._place, value.current)
@@ -248,7 +248,7 @@ class StiffnessWriter(DeviceWriter):
         outputs.stiffens = True
 
     def _within(self, what: str, value: object, most: float, said: str) -> FloatArray:
-        """Return numbers of joints, (n,) or one for all, that are in [0, most]."""
+        """Return values of joints, (n,) or one for all, checked to be in [0, most]."""
         values, n = as_numbers(value), len(self._names)
         if values is None or values.shape not in {(), (n,)}:
             wrong = (
@@ -269,13 +269,13 @@ class StiffnessWriter(DeviceWriter):
 
 
 class NoDevice(DeviceWriter):
-    """A resource that commands nothing here: its uses are authorised, that is all."""
+    """Resource without a device: its uses are only authorised."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def accept(self, value: Value | None) -> Value | None:
-        """Accept no value at all."""
+        """Raise unless the value is None."""
         if value is not None:
             raise BadInput(
                 f"resource {self._name!r} has no device; submit its use without a "
@@ -291,8 +291,9 @@ def make_writers(
 
     Args:
         devices: devices that the leaves command.
-        outputs: outputs that the writers change.
-        slot_s: time between two writes to the robot, in s: the longest sound in one.
+        outputs: outputs to be changed by the writers.
+        slot_s: time between two writes to the robot in s: the longest sound of one
+            write.
     """
     writers: dict[str, DeviceWriter] = {}
     for leaf in devices.joint_leaves:

@@ -1,7 +1,6 @@
 """Calls about the robot: freeze and thaw parts, change states and resources.
 
-Changes of the body are facts and need no consent. A wish to leave a state is
-negotiated.
+Changes of the body need no consent. A request to leave a state is negotiated.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,7 +31,7 @@ from nao_testbed.models.resources import ResourceKind
 from nao_testbed.models.values import is_fraction, short
 
 MOST_TURNS = 20
-"""Times that holders are asked, at most, as their answers make others active."""
+"""Largest number of rounds of questions, since an answer may activate another state."""
 
 
 class BodyCalls(Core):
@@ -56,7 +55,7 @@ class BodyCalls(Core):
 
         Args:
             names: leaves, or composites with all leaves below.
-            by: name of the virtual owner, which is the cause.
+            by: name of the virtual owner, such as `hotEngine`.
             tick: present tick.
             effort_cap: largest stiffness of their joints, in [0, 1].
             is_total: True if no other owner may use them.
@@ -90,17 +89,17 @@ class BodyCalls(Core):
                 self._notify_capped(leaves, by, NoticeKind.LIMITED)
 
     def add_virtual_owner(self, name: str, tick: int) -> None:
-        """Keep a name for a virtual owner, so that no real one takes it.
+        """Reserve a name for a virtual owner.
 
         Raises:
-            BadInput: a real owner has it.
+            BadInput: a real owner has the name.
         """
         with self._calls.at(tick):
             self._keep_name(check_name(name, "a virtual owner"))
 
     @property
     def virtual_owners(self) -> frozenset[str]:
-        """Names kept for virtual owners, past ones too."""
+        """Names reserved for present and past virtual owners."""
         return frozenset(self.holdings.virtual)
 
     def thaw(self, by: str, tick: int, names: Iterable[str] | None = None) -> None:
@@ -130,12 +129,12 @@ class BodyCalls(Core):
     # -- states -----------------------------------------------------------------------
 
     def active_state(self, group: str) -> str | None:
-        """Return the active state of a set, None if none is."""
+        """Return the active state of a set, or None."""
         active = self.resources.group(group).active
         return active.name if active else None
 
     def set_state(self, group: str, active: str | None, tick: int) -> None:
-        """Set the active state of a set as a fact, for instance after a fall.
+        """Set the active state of a set without consent, for instance after a fall.
 
         Holders of the previous state lose it.
         """
@@ -147,18 +146,18 @@ class BodyCalls(Core):
     ) -> bool:
         """Ask the holders of the active state to release it.
 
-        If their policies change the states or the list of states, the holders of the
-        then active state are asked.
+        If a policy changes the active state or the list of states, the holders of the
+        new active state are asked.
 
         Args:
             group: set of states.
-            wanted: state that becomes active if they agree; None: none until
-                `set_state` reports it.
+            wanted: state that becomes active if all agree; None: no state until
+                `set_state`.
             tick: present tick.
             by: requesting owner, for the notices.
 
         Returns:
-            True if all released it at once.
+            True if all holders released the state at once.
         """
         by, find = check_name(by, "an asker") if by else "", self.resources.state
         with self._calls.at(tick):
@@ -201,15 +200,15 @@ class BodyCalls(Core):
             self.resources.add(name, parent, kind)
 
     def remove_resource(self, name: str, tick: int) -> None:
-        """Forget a leaf; a composite that has no parts any more becomes one.
+        """Remove a leaf; a composite without remaining parts becomes a leaf.
 
         Raises:
-            BadInput: it has parts, is in use, or commands a part of the robot.
+            BadInput: the resource has parts, is in use, or commands a device.
         """
         with self._calls.at(tick):
             self.resources.remove(name)
 
-    # -- inside -----------------------------------------------------------------------
+    # -- internals ---------------------------------------------------------------------
 
     def _keep_name(self, name: str) -> None:
         if name in self.holdings.owners:
@@ -224,7 +223,7 @@ class BodyCalls(Core):
             self._queue.touch(leaf)
 
     def _notify_capped(self, leaves: Sequence[Leaf], by: str, kind: NoticeKind) -> None:
-        """Notify holders that a virtual owner limits their motors, or has stopped."""
+        """Notify holders of the start or end of a virtual owner's limit."""
         limited: dict[Reservation, list[Leaf]] = {}
         for leaf in leaves:
             for holder in leaf.seated()[:1] if leaf.is_motor or leaf.limits else ():

@@ -1,9 +1,9 @@
 """Frame around each call of a ledger: timers before it, grants and events after it.
 
 Within a tick calls precede timers: a call first runs the timers of earlier ticks,
-`advance` those up to its tick. After the outermost call all possible grants are made,
-circles of waiting owners are resolved, and then the events are delivered: calls of
-listeners, in the same tick, find all changes complete.
+`advance` those up to its tick. After the outermost call, all possible grants are made,
+deadlocks are resolved, and then the events are delivered. Calls of listeners in the
+same tick find all changes complete.
 """
 
 from collections.abc import Iterable
@@ -27,23 +27,23 @@ from nao_testbed.controllers.arbitration.tokens import TokenMint
 from nao_testbed.models import BadInput
 
 DEEPEST_CALL = 20
-"""Calls in answer to calls, at most: policies and listeners may ask what makes others
-ask in turn."""
+"""Largest depth of nested calls: calls of policies and listeners can trigger further
+ones."""
 
 
 class Calls(AbstractContextManager[None]):
-    """Surrounds every change: `with calls.at(tick): ...`.
+    """Context of every change: `with calls.at(tick): ...`.
 
-    A policy that is asked in the midst of a call may call as well, in the same tick,
-    and so may a listener.
-    One object serves all calls, since entering one must cost little.
+    A policy or a listener that runs during a call may also call, in the same tick. One
+    object serves all calls, to keep entering cheap.
     """
 
     def __init__(self, granting: Granting) -> None:
         self.asks: Waiting | None = None
-        """Request of the present call, once that is done but for what follows."""
+        """Request of the present call, once it has been processed."""
         self.made = 0
-        """Count of completed calls and timers: nothing changes while it is constant."""
+        """Count of completed calls and timers; while it is constant, nothing
+        changes."""
         self._granting = granting
         self._queue = granting.queue
         self._timers = self._queue.timers
@@ -55,8 +55,8 @@ class Calls(AbstractContextManager[None]):
         """Start a call after running the earlier timers.
 
         Raises:
-            BadInput: the tick is not a whole number, time would go back, or policies or
-                listeners call each other without end.
+            BadInput: the tick is not an integer or is in the past, or policies or
+                listeners call each other endlessly.
         """
         if (
             type(tick) is not int
@@ -86,13 +86,13 @@ class Calls(AbstractContextManager[None]):
             queue.notify_available()
         asks, self.asks = self.asks, None
         if asks is not None:
-            asks.has_waited = True  # from now on its owner learns by notices
+            asks.has_waited = True  # from now on its owner gets notices
         if trace.listeners:
             trace.emit(Settled(tick=self._timers.now))
             trace.deliver_events()
 
     def check(self, tick: int) -> None:
-        """Refuse a tick at which no call can be made."""
+        """Raise if no call can be made at a tick."""
         check_tick(tick)
         now, turns = self._timers.now, self._trace.turns
         if max(self.depth, turns) >= DEEPEST_CALL:
@@ -107,7 +107,7 @@ class Calls(AbstractContextManager[None]):
             )
 
     def run_timers(self, before: int) -> None:
-        """Make the calls that were due before a tick, each at its own."""
+        """Run the timers that were due before a tick, each at its own tick."""
         timers = self._timers
         while (due := timers.next_due()) is not None and due < before:
             call = timers.pop()
@@ -117,7 +117,7 @@ class Calls(AbstractContextManager[None]):
 
 
 class Core:
-    """The parts of one ledger, put together, and how time passes in it."""
+    """Parts of one ledger, and the advance of its time."""
 
     def __init__(
         self,
@@ -148,10 +148,10 @@ class Core:
         self._trace.deliver_events()
 
     def emit(self, event: Event) -> None:
-        """Deliver an event from outside the ledger, such as a gate's.
+        """Deliver an external event, such as a gate's.
 
-        Within a call it is delivered at the end. Timers before the event's tick run
-        first, so that the trace never goes back in time.
+        Within a call, the delivery is at the end. Timers before the event's tick run
+        first, so that the ticks of the trace never decrease.
         """
         if event.tick > self._timers.now:
             self._calls.at(event.tick)

@@ -1,8 +1,8 @@
-"""Front of a ledger for callers that wait.
+"""Interface of a ledger for waiting callers.
 
-The ledger's calls return at once. A waiting caller needs time to pass: by the loop of a
-scenario, or by a sleeping thread on a robot. `Front` is their common interface;
-`LedgerFront` is that of a loop, without threads or a clock.
+The ledger's calls return at once. While a caller waits, time must advance: a scenario
+runs its loop, and on a robot the thread sleeps. `Front` is the common interface;
+`LedgerFront` implements it for a loop, without threads or a clock.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,29 +28,29 @@ from nao_testbed.models.values import short
 
 
 class Front(Protocol):
-    """Interface for callers that wait for a ledger, or use it in one step."""
+    """Interface for callers that wait for a ledger or use it in one step."""
 
     def add_owner(self, owner: Owner) -> None:
-        """Make an owner known; its parent first."""
+        """Register an owner; its parent must be registered first."""
 
     def ask(self, request: Request) -> Ticket:
-        """Send a request without waiting; within a `step` it is part of that step."""
+        """Send a request without waiting; inside `step` it is part of that step."""
 
     def wait(self, ticket: Ticket) -> Outcome:
-        """Wait until a request of this front has ended."""
+        """Wait until a request sent through this front has ended."""
 
     def take(self, request: Request) -> Outcome:
-        """Ask, and wait until the request has ended."""
+        """Send a request, and wait until it has ended."""
 
     def step(self) -> AbstractContextManager[tuple[Ledger, int]]:
-        """Return the ledger and the present tick, for an undisturbed block."""
+        """Return a context with the ledger and the present tick: an atomic block."""
 
 
 class FrontLessor:
-    """Leases of a front in this process."""
+    """Ledger interface of leases through a front in this process."""
 
     def __init__(self, front: "Front") -> None:
-        """Stand before a front."""
+        """Create the interface for a front."""
         self._front = front
         self.wait = front.wait
 
@@ -68,21 +68,21 @@ class FrontLessor:
         return owner, cls(front)
 
     def ask(self, request: Request) -> Ticket:
-        """Ask without waiting; an owner that is not known is registered."""
+        """Send a request without waiting; an unknown owner is registered."""
         with self._front.step() as (ledger, _):
             if not ledger.knows(request.owner):
                 self._front.add_owner(Owner(name=request.owner))
             return self._front.ask(request)
 
     def outcome(self, ticket: Ticket) -> Outcome | None:
-        """Return the outcome of a request; a sign of life of its owner."""
+        """Return the outcome of a request, and renew its owner."""
         with self._front.step() as (ledger, tick):
             show_life(ticket.request.owner, ledger, tick)
             return ticket.outcome
 
     def present(self, owner: str, token: Token, newest: Token) -> Present:
-        """Return the present state of a reservation; counts as a sign of life."""
-        del newest  # the ledger knows
+        """Return the present state of a reservation, and renew its owner."""
+        del newest  # the ledger finds it by the first token
         with self._front.step() as (ledger, tick):
             if not ledger.knows(owner):
                 return Present(end=End(Refusal.EXPIRED))
@@ -109,25 +109,25 @@ def end_hold(owner: str, token: Token, ledger: Ledger, tick: int) -> None:
 
 
 def time_to_live_s(owner: str, ledger: Ledger) -> float | None:
-    """Return the time to live of an owner in s; None: it has none, or is unknown."""
+    """Return the time to live of an owner in s; None: no limit, or unknown owner."""
     record = ledger.holdings.owners.get(owner)
     return None if record is None else record.defaults.time_to_live_s
 
 
 def show_life(owner: str, ledger: Ledger, tick: int) -> None:
-    """Renew an owner that has a time to live: its program looks or waits."""
+    """Renew an owner with a time to live, since its program calls or waits."""
     if time_to_live_s(owner, ledger) is not None:
         ledger.renew(owner, tick)
 
 
 class LedgerFront(Leasing):
-    """A front for one thread, on the ledger's own time: now is its present tick."""
+    """Front for one thread, on the time of the ledger."""
 
     def __init__(self, ledger: Ledger, go_on: Callable[[], None] | None = None) -> None:
         """Create a front.
 
         Args:
-            ledger: ledger, which others may advance as well.
+            ledger: ledger, which other code may also advance.
             go_on: steps the simulation by a tick or more while a caller waits, and
                 advances the ledger; None: advance the ledger by one tick.
         """
@@ -135,34 +135,34 @@ class LedgerFront(Leasing):
         self._go_on = go_on or self._pass_a_tick
 
     def add_owner(self, owner: Owner) -> None:
-        """Make an owner known; its parent first."""
+        """Register an owner; its parent must be registered first."""
         self._ledger.add_owner(owner, self._ledger.tick)
 
     def ask(self, request: Request) -> Ticket:
-        """Ask without waiting."""
+        """Send a request without waiting."""
         return self._ledger.request(request, self._ledger.tick)
 
     def take(self, request: Request) -> Outcome:
-        """Send a request, and pass time until it has ended.
+        """Send a request, and advance time until it has ended.
 
         Raises:
-            BadInput: it would have to wait inside a conflict policy's answer, where no
-                time passes.
+            BadInput: the call would wait inside a conflict policy, in which no time
+                passes.
         """
         return self.wait(self.ask(request))
 
     def wait(self, ticket: Ticket) -> Outcome:
-        """Pass time until a request has ended.
+        """Advance time until a request has ended.
 
         Raises:
-            BadInput: as `take`; or the ticket is not one of this ledger.
+            BadInput: as in `take`; or the ticket belongs to another ledger.
         """
         check_waits(ticket, self._ledger)
         try:
             while ticket.outcome is None:
                 show_life(ticket.request.owner, self._ledger, self._ledger.tick)
                 self._go_on()
-        except BaseException:  # nobody waits any more
+        except BaseException:  # the caller no longer waits
             give_up(ticket, self._ledger, self._ledger.tick)
             raise
         return ticket.outcome
@@ -194,7 +194,7 @@ def check_waits(ticket: Ticket, ledger: Ledger) -> None:
     """Check that a ticket will get an outcome.
 
     Raises:
-        BadInput: it is not a ticket, or it waits in another ledger.
+        BadInput: the value is not a ticket, or waits in another ledger.
     """
     if not isinstance(ticket, Ticket):
         raise BadInput(f"a ticket is {short(ticket)}; give that of a request.")

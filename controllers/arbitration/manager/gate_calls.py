@@ -21,7 +21,7 @@ class GateCalls(OwnerCalls):
 
     _commands = 0
 
-    # -- what a token may do ----------------------------------------------------------
+    # -- rights of a token -------------------------------------------------------------
 
     def authorise(self, token: Token | None, leaf: str) -> Refusal | None:
         """Check whether a command with a token may act on a leaf.
@@ -44,7 +44,7 @@ class GateCalls(OwnerCalls):
         if resource not in reservation.shares:
             return Refusal.NOT_COVERED
         if reservation.owner.children and resource.is_lent(reservation):
-            return Refusal.NOT_COVERED  # a descendant has it meanwhile
+            return Refusal.NOT_COVERED  # a descendant holds it now
         is_free = type(resource) is not TorqueLimit or resource.may_be_set(
             reservation, self._calls.made
         )
@@ -53,9 +53,9 @@ class GateCalls(OwnerCalls):
     def authorise_shift(self, token: Token | None, motor: str) -> Refusal | None:
         """Check whether a token may shift the set-point of a motor.
 
-        It may if it covers the motor, or the holder permits it (`allow_shift`). For an
-        entrusted owner the token has to cover the motor's torque limit, and the holder
-        may forbid it.
+        The token may if it covers the motor, or the holder permits it (`allow_shift`).
+        A token of an entrusted owner must cover the motor's torque limit, and the
+        holder may forbid it.
 
         Args:
             token: token of the shift.
@@ -82,7 +82,7 @@ class GateCalls(OwnerCalls):
         return frozen
 
     def covers(self, token: Token, leaf: str) -> bool:
-        """Return True if a live token covers a leaf, may its holder use it or not."""
+        """Return True if a live token covers a leaf, even if a descendant uses it."""
         resource, found = self.resources.leaf(leaf), self.holdings.find(token)
         return not isinstance(found, Refusal) and resource in found.shares
 
@@ -90,7 +90,7 @@ class GateCalls(OwnerCalls):
         """Return the largest stiffness that virtual owners allow, in [0, 1]."""
         return self.resources.leaf(leaf).effort_cap()
 
-    # -- what holders allow -----------------------------------------------------------
+    # -- permissions of holders --------------------------------------------------------
 
     def allow_shift(
         self, token: Token, owner: str, tick: int, *, is_allowed: bool = True
@@ -107,30 +107,29 @@ class GateCalls(OwnerCalls):
     ) -> None:
         """Permit or forbid an owner to limit the torque of a token's motors.
 
-        The trace shows the resulting limits; the holder, who wished them, is not
-        notified.
+        The trace shows the resulting limits; the holder is not notified.
 
         Raises:
             BadInput: the token covers no motor.
         """
         self._allow(token, owner, Right.LIMIT, tick, is_allowed)
 
-    # -- what happens at a gate -------------------------------------------------------
+    # -- calls of gates ----------------------------------------------------------------
 
     def next_command(self) -> int:
-        """Return the number of a command that came to a gate."""
+        """Return the number for the next command at a gate."""
         self._commands += 1
         return self._commands
 
     def quiet(self) -> AbstractContextManager[None]:
-        """Return a context in which events are held back until its end.
+        """Return a context that delivers events only at its end.
 
-        For changes outside the ledger, such as a gate's: calls of listeners find them
-        complete.
+        Used for changes outside the ledger, such as a gate's, so that listeners find
+        them complete.
         """
         return self._trace
 
-    # -- inside -----------------------------------------------------------------------
+    # -- internals ---------------------------------------------------------------------
 
     def _allow(
         self, token: Token, owner: str, right: Right, tick: int, is_allowed: bool

@@ -1,6 +1,6 @@
-"""Decide which requests are granted, and grant them.
+"""Decisions on requests, and grants.
 
-A request gets nothing while one leaf is missing, then all in one step.
+A request gets all its leaves in one step, or none.
 """
 
 import heapq
@@ -89,7 +89,7 @@ class Granting:
             if leaving is None:
                 return None
             if leaving and leaf.first_competitor(waiting, LATE) is not None:
-                return None  # only what is free is taken past somebody who waits
+                return None  # overtaking is allowed only with free leaves
             for holder in leaving:
                 yielding.setdefault(holder, []).append(leaf)
         if not waiting.shares and not self._free_units(waiting)[0]:
@@ -102,9 +102,9 @@ class Granting:
         """Return True if the request's priority preempts the holder."""
         is_off = self.queue.cfg.preemption is Preemption.OFF
         if is_off or waiting.resumes is not None:
-            return False  # who paused for a taker waits until it is done
+            return False  # a paused holder does not preempt
         if holder.owner is waiting.owner:
-            return False  # nobody takes from itself
+            return False  # an owner never preempts itself
         mine, theirs = waiting.terms, holder.terms
         if mine.priority != theirs.priority:
             return mine.priority > theirs.priority
@@ -113,7 +113,7 @@ class Granting:
     def is_outranked(self, waiting: Waiting) -> bool:
         """Return True if an owner of higher priority holds a needed leaf.
 
-        False if a virtual owner holds one: the request waits for that one.
+        False if a virtual owner holds a needed leaf: the request waits for that one.
         """
         if self.queue.cfg.preemption is Preemption.OFF or waiting.recalls:
             return False
@@ -132,7 +132,7 @@ class Granting:
         )
 
     def may_recall(self, waiting: Waiting, holder: Reservation) -> bool:
-        """Return True if a holder has to give back what it was lent."""
+        """Return True if a holder must return a lent leaf."""
         is_off = self.queue.cfg.preemption is Preemption.OFF
         return is_off or waiting.priority >= holder.terms.priority
 
@@ -145,7 +145,7 @@ class Granting:
         for holder, leaves in innermost_first(yielding).items() if yielding else ():
             here = [leaf for leaf in leaves if leaf in holder.shares]
             if not here:
-                continue  # it went with another one
+                continue  # already released with another one
             is_overridden = self.overrides(waiting, holder, arrives=arrives)
             answer = None if is_overridden else answers[holder]
             by, number = waiting.owner.name, waiting.ticket.number
@@ -164,10 +164,10 @@ class Granting:
         by: str,
         request: int | None,
     ) -> Waiting | None:
-        """Take leaves from a holder that promised them, or is preempted (no answer).
+        """Revoke leaves of a holder that promised them, or is preempted (no answer).
 
         Returns:
-            The request with which it waits to resume, if it paused.
+            The request with which a paused holder waits to resume, otherwise None.
         """
         why, resume = LossCause.OVERRIDDEN, None
         if answer is not None:
@@ -188,7 +188,7 @@ class Granting:
         waiting.has_waited = True
 
     def settle(self) -> None:
-        """Grant all that can now be granted, in the order of the waiting."""
+        """Grant all requests that can now be granted, in the order of the queue."""
         changed = self.queue.changed
         if not changed:
             return
@@ -221,16 +221,16 @@ class Granting:
                 push(heads[behind], behind)
 
     def resolve_deadlocks(self) -> None:
-        """Deny the latest request of each circle of waiting owners."""
+        """Deny the latest request of each cycle of waiting owners."""
         while (stuck := self.queue.latest_in_cycle()) is not None:
             self.queue.fail(stuck, OutcomeKind.DENIED, Why.DEADLOCK)
             self.settle()
         self.queue.suspects.clear()
 
-    # -- inside -----------------------------------------------------------------------
+    # -- internals ---------------------------------------------------------------------
 
     def _seat(self, waiting: Waiting) -> None:
-        """Grant a request with the free ones of its optional names."""
+        """Grant a request together with its free optional resources."""
         add_to = waiting.add_to
         if add_to is not None and add_to.ended is not None:
             self.queue.fail(waiting, OutcomeKind.CANCELLED, Why.TOKEN_DEAD)

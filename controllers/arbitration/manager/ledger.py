@@ -74,10 +74,10 @@ class Ledger(GateCalls, BodyCalls):
         Args:
             tree: the resources.
             cfg: ticks and rules.
-            epoch: count of restarts, higher than ever before; None: that of the mint,
-                or 1.
-            mint: issues the tokens; None: with secrets of the system's generator.
-            listeners: called with every event, from the first on.
+            epoch: count of restarts, higher than all earlier ones; None: that of the
+                mint, or 1.
+            mint: source of tokens; None: secrets from the system's generator.
+            listeners: functions called with every event, from the first on.
 
         Raises:
             BadInput: the mint has another epoch.
@@ -95,11 +95,11 @@ class Ledger(GateCalls, BodyCalls):
             tree.node(name)
         super().__init__(tree, cfg, mint, listeners)
 
-    # -- looking ----------------------------------------------------------------------
+    # -- queries -----------------------------------------------------------------------
 
     @property
     def cfg(self) -> LedgerCfg:
-        """Rules that hold now."""
+        """Present rules."""
         return self._queue.cfg
 
     @property
@@ -109,20 +109,20 @@ class Ledger(GateCalls, BodyCalls):
 
     @property
     def epoch(self) -> int:
-        """Count of restarts that its tokens carry."""
+        """Count of restarts in its tokens."""
         return self.holdings.mint.epoch
 
     @property
     def changes(self) -> int:
-        """Count of calls and timers that are done.
+        """Count of completed calls and timers.
 
-        While it stays, so does all that `authorise` and `effort_cap` answer.
+        While it is constant, the results of `authorise` and `effort_cap` are constant.
         """
         return self._calls.made
 
     @property
     def tree(self) -> ResourceTree:
-        """The resources, as they are now."""
+        """Present tree of resources."""
         return self.resources.tree
 
     @property
@@ -132,21 +132,21 @@ class Ledger(GateCalls, BodyCalls):
 
     @property
     def waiting(self) -> tuple[int, ...]:
-        """Numbers of the requests that wait, in the order of their arrival."""
+        """Numbers of the waiting requests in the order of arrival."""
         return tuple(self._queue.waiting)
 
     def next_due(self) -> int | None:
-        """Return the tick by which `advance` should be called, None if no matter."""
+        """Return the tick of the next timer, at which `advance` is due, or None."""
         return self._timers.next_due()
 
     def ticket(self, number: int) -> Ticket:
-        """Return the ticket of a request that waits, such as a paused holder's.
+        """Return the ticket of a waiting request, such as a paused holder's.
 
         Args:
-            number: as the notice of its loss said it, in `request`.
+            number: number of the request, for example from `request` of a loss notice.
 
         Raises:
-            UnknownName: no request of this number waits.
+            UnknownName: no waiting request has this number.
         """
         waiting = self._queue.find(number)
         if waiting is None:
@@ -155,15 +155,16 @@ class Ledger(GateCalls, BodyCalls):
         return waiting.ticket
 
     def follow(self, owner: str, token: Token) -> Present:
-        """Return what an owner has now in the place of a token that it was granted.
+        """Return the present state of the reservation that began with a token.
 
         Args:
-            owner: whose token it is.
-            token: the first, or any since. After a pause it has another one; those
-                between are known for as long as `LedgerCfg.dead_tokens_kept` says.
+            owner: owner of the token.
+            token: first or any later token of the reservation, which has a new token
+                after each pause. Intermediate tokens are known as long as
+                `LedgerCfg.dead_tokens_kept` permits.
         """
         if type(token) is not Token:
-            kind = type(token).__name__  # its value may be a secret
+            kind = type(token).__name__  # the value may be a secret
             raise BadInput(f"a token is of type {kind}; give the Token of a grant.")
         return self.holdings.follow(self.holdings.owner(owner), token)
 
@@ -172,12 +173,12 @@ class Ledger(GateCalls, BodyCalls):
         return self.holdings.live(token).ticket
 
     def is_genuine(self, token: Token | None) -> bool:
-        """Return True if this ledger issued a token, and still remembers it."""
+        """Return True if this ledger issued a token and has not pruned it."""
         unknown = (Refusal.UNKNOWN, Refusal.WRONG_EPOCH)
         return token is not None and self.holdings.find(token) not in unknown
 
     def lent(self, token: Token) -> tuple[str, ...]:
-        """Return the leaves that a token has lent, sorted; none if it is dead."""
+        """Return the leaves that a token has lent, sorted; empty for an ended token."""
         reservation = self.holdings.find(token)
         if isinstance(reservation, Refusal):
             return ()
@@ -235,11 +236,12 @@ class Ledger(GateCalls, BodyCalls):
         """Install hooks that run policies and listeners in other threads.
 
         Args:
-            ask: returns a policy's answer without waiting.
-            post: calls a listener soon, in the order of the events.
+            ask: function that returns a policy's answer without waiting.
+            post: function that schedules the call of a listener, in the order of
+                events.
 
         Returns:
-            Error of a listener that was not raised yet.
+            Pending error of a listener, or None.
         """
         self._negotiation.ask_policy, self._trace.post = ask, post
         return self._trace.take_fault()
@@ -247,10 +249,10 @@ class Ledger(GateCalls, BodyCalls):
     # -- reservations -----------------------------------------------------------------
 
     def request(self, request: Request, tick: int) -> Ticket:
-        """Ask for resources; at once or later the ticket has an outcome.
+        """Request resources; the ticket gets its outcome at once or later.
 
         Raises:
-            BadInput: the request cannot be granted by anybody.
+            BadInput: the request is invalid.
         """
         if not isinstance(request, Request):
             raise BadInput(f"a request is {short(request)}; give a Request.")
@@ -264,14 +266,14 @@ class Ledger(GateCalls, BodyCalls):
         return waiting.ticket
 
     def notify_blockers(self, ticket: int, tick: int) -> None:
-        """Ask once more, before its retry, those in the way of a request that waits."""
+        """Notify the blocking holders of a waiting request before its retry period."""
         with self._calls.at(tick):
             waiting = self._queue.find(ticket)
             if waiting is not None and waiting.resumes is None:
                 self._negotiation.demand(waiting)
 
     def withdraw(self, ticket: int, tick: int, why: Why = Why.WITHDRAWN) -> bool:
-        """Cancel a request that waits; return whether it did."""
+        """Cancel a waiting request; return True if it was waiting."""
         with self._calls.at(tick):
             waiting = self._queue.find(ticket)
             if waiting is not None:
@@ -281,10 +283,10 @@ class Ledger(GateCalls, BodyCalls):
     def release(
         self, token: Token, tick: int, names: Iterable[str] | None = None
     ) -> None:
-        """Give back all of a token, or some resources of it.
+        """Release all resources of a token, or some of them.
 
         Raises:
-            BadInput: it does not cover one of them.
+            BadInput: the token does not cover one of them.
         """
         names = None if names is None else check_names(names, "names")
         with self._calls.at(tick):
@@ -300,11 +302,11 @@ class Ledger(GateCalls, BodyCalls):
     def lend(self, token: Token, tick: int, names: Iterable[str]) -> None:
         """Lend some resources of a token until they are recalled.
 
-        They are free until then, and their holders return them at the recall. A token
-        that lends all of its resources stays valid.
+        They are free until the recall, at which their holders return them. A token that
+        lends all its resources stays valid.
 
         Raises:
-            BadInput: it does not cover one of them, or one is shared by rates.
+            BadInput: the token does not cover one of them, or one is cumulative.
         """
         names = check_names(names, "names")
         with self._calls.at(tick):
@@ -328,15 +330,15 @@ class Ledger(GateCalls, BodyCalls):
         """Recall the lent resources of a token; None if none of them is lent.
 
         The recall precedes all waiting requests of no higher priority, and the holder
-        releases at once regardless of its policy. A leaf that is frozen, or held by a
-        higher priority with preemption, is waited for as in any request; after a failed
-        recall it stays lent.
+        releases at once regardless of its policy. For a leaf that is frozen, or held by
+        a higher priority with preemption, the recall waits like any request; after a
+        failed recall the leaf stays lent.
 
         Args:
             token: token that lent them.
             tick: present tick.
-            names: leaves; None: all lent ones. A stiffness includes the motors that
-                were lent with it, and no others.
+            names: leaves; None: all lent ones. A stiffness includes only the motors
+                that were lent with it.
         """
         names = None if names is None else check_names(names, "names")
         if not _lent_of(self.holdings.live(token), names):
@@ -344,7 +346,7 @@ class Ledger(GateCalls, BodyCalls):
         with self._calls.at(tick):
             reservation = self.holdings.live(token)
             lent = _lent_of(reservation, names)
-            if not lent:  # given up by what was due before
+            if not lent:  # released by an earlier timer
                 return None
             owner = reservation.owner
             request = Request(owner=owner.name, resources=names_of(lent), add_to=token)
@@ -354,10 +356,10 @@ class Ledger(GateCalls, BodyCalls):
         waiting.has_waited = True
         return waiting.ticket
 
-    # -- inside -----------------------------------------------------------------------
+    # -- internals ---------------------------------------------------------------------
 
     def _arrive(self, waiting: Waiting) -> None:
-        """Grant a new request, or queue it and demand its leaves of the holders."""
+        """Grant a new request, or queue it and send demands to the holders."""
         self._see(waiting.owner)
         if self._trace.listeners:
             self._queue.announce(waiting)
@@ -371,7 +373,7 @@ class Ledger(GateCalls, BodyCalls):
             self._negotiation.repeat(waiting)
         try:
             self._negotiation.demand(waiting, arrives=True)
-        except BaseException:  # a policy that ends the program
+        except BaseException:  # a policy that exits the program
             if waiting.is_waiting:
                 self._queue.fail(waiting, OutcomeKind.CANCELLED, Why.WITHDRAWN)
             raise
@@ -384,9 +386,9 @@ class Ledger(GateCalls, BodyCalls):
 def _lent_of(
     reservation: Reservation, names: tuple[str, ...] | None
 ) -> frozenset[Leaf]:
-    """Return the leaves that a reservation has lent, of all or of these names.
+    """Return the leaves that a reservation has lent, restricted to `names` if given.
 
-    With a limit come the motors that it has only because of that.
+    A torque limit includes the motors that the reservation has only because of it.
     """
     lent = reservation.lent
     if names is None:

@@ -1,4 +1,4 @@
-"""Rules that hold for one ledger; its times in seconds become ticks here."""
+"""Rules of one ledger, and the conversion of its times to ticks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,14 +11,14 @@ from nao_testbed.models import BadInput
 from nao_testbed.models.values import check_seconds, short
 
 LONGEST_S = 1e9
-"""A time limit beyond which nothing is waited for, in s."""
+"""Upper bound of all time limits, in s."""
 
 
 def check_tick(tick: object) -> None:
-    """Check a tick by its type; an equal number of another type is invalid.
+    """Check the type of a tick; an equal number of another type is invalid.
 
     Raises:
-        BadInput: it is not an int.
+        BadInput: the tick is not an int.
     """
     if type(tick) is not int:
         raise BadInput(f"tick is {short(tick)}; give a whole number.")
@@ -26,7 +26,7 @@ def check_tick(tick: object) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerCfg:
-    """Rules that hold for one ledger."""
+    """Rules of one ledger."""
 
     tick_s: float = 0.01
     """Length of a tick in s: the device slot."""
@@ -36,23 +36,24 @@ class LedgerCfg:
     in US11660748B1. Otherwise it waits within its time limit, and the holder may
     release, as in ES2535273T3."""
     retry_s: float = 0.5
-    """Period of repeated notices to holders, in s, for requests without their own."""
+    """Period of repeated notices to holders in s, for requests without their own
+    period."""
     overtake_s: float = 5.0
-    """Time in s for which later requests of equal priority that can be granted at once
-    may overtake a waiting one, so that a waiting group does not mute the robot. After
-    it none may, so that the request does not starve. 0: no overtaking."""
+    """Time in s for which later requests of equal priority may overtake a waiting one
+    if they can be granted at once. So a waiting group does not mute the robot, and the
+    limit prevents starvation. 0: no overtaking."""
     operation_priority: Mapping[str, int] = field(default_factory=ReadOnly)
     """Kind of operation to the priority of the requests for it."""
     resource_priority: Mapping[str, int] = field(default_factory=ReadOnly)
-    """Resource to the priority of requests for it. It holds for all parts that have no
-    rule of their own; of several leaves the highest counts, optional ones do not. No
-    rule lifts anybody above the highest priority of the owner."""
+    """Resource to the priority of requests for it, including parts without their own
+    rule. The highest priority of the essential leaves counts, at most the owner's
+    maximum."""
     tells_commands: bool = True
-    """True if every command that a gate accepts and writes is an event, some thousands
-    per second. Without them a long run costs less, but its trace cannot prove the
-    writer of each value; refusals are always events."""
+    """True if every accepted and written command is an event, some thousands per
+    second. Without these events a long run is cheaper, but its trace does not show the
+    writer of each value. Refusals are always events."""
     dead_tokens_kept: int = 10_000
-    """Records of ended tokens that are kept to say why a command is refused."""
+    """Number of ended tokens whose records are kept to explain refusals."""
 
     def __post_init__(self) -> None:
         preemption = word(Preemption, self.preemption, "Preemption")
@@ -91,9 +92,9 @@ class LedgerCfg:
 
     @property
     def overtake_ticks(self) -> int:
-        """Time in ticks for which a request may be passed."""
+        """Time in ticks for which a request may be overtaken."""
         return self.ticks(self.overtake_s)
 
     def ticks(self, seconds: float) -> int:
-        """Return a time in ticks, rounded up; of the longest, thirty years."""
+        """Return a time in ticks, rounded up and limited to thirty years."""
         return max(0, ceil(min(seconds, LONGEST_S) / self.tick_s - 1e-9))

@@ -1,8 +1,8 @@
 """Demands to holders: for waiting requests, and for changes of the robot's state.
 
-Holders are notified of the requester, and answer by their policies. A promise is
-enforced only when the requester can then start, so that no holder releases in vain. The
-manager never blocks: an answer that takes time is a timer.
+Holders are notified of the requester, and their policies answer. A promise is enforced
+only if the requester can then start, so that no holder releases in vain. The manager
+never blocks: a promise with a delay becomes a timer.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ from nao_testbed.models.errors import error_text
 
 
 class Negotiation:
-    """Asks holders, and grants a request once their answers clear its way."""
+    """Negotiation with holders, and grants after sufficient answers."""
 
     def __init__(self, granting: Granting) -> None:
         self.ask_policy: Callable[[ConflictPolicy, Demand], object] = (
@@ -48,18 +48,17 @@ class Negotiation:
         self._trace = self._queue.trace
 
     def repeat(self, waiting: Waiting) -> None:
-        """Ask again each retry period of the request or the ledger while it waits."""
+        """Repeat the demands in each retry period while the request waits."""
         own_s, cfg = waiting.terms.retry_s, self._queue.cfg
         tick = self._timers.now + cfg.period(cfg.retry_s if own_s is None else own_s)
         again = partial(self._again, waiting)
         self._timers.at(tick, Due.RETRY, again, waiting=waiting)
 
     def demand(self, waiting: Waiting, *, arrives: bool = False) -> None:
-        """Demand the leaves of blocking holders without a promise; grant if they yield.
+        """Send demands to blocking holders without a promise; grant if they yield.
 
-        An owner gets no demand from its own request, which waits or is denied; it
-        returns leaves that another of its tokens lent and recalls. Policies may call
-        the ledger, so the state is read again after each answer.
+        An owner gets no demand from its own request, except the recall of lent leaves.
+        Policies may call the ledger, so the state is read again after each answer.
         """
         granting = self._granting
         answers: dict[Reservation, Answer] = {}
@@ -100,11 +99,11 @@ class Negotiation:
     ) -> bool:
         """Ask the holders of the active state to release it.
 
-        All are notified; an answer that takes time counts as a refusal. `is_wanted`
-        returns whether the change is still wanted after their answers.
+        All are notified; an answer with a delay counts as a refusal. `is_wanted`
+        returns True if the change is still wanted after their answers.
 
         Returns:
-            True if all released it.
+            True if all holders released it.
         """
         answers: dict[Reservation, Answer] = {}
         for holder in left.seated():
@@ -220,27 +219,27 @@ class Negotiation:
             return
         try:
             self.demand(waiting)
-        finally:  # whatever a policy ends, time goes on
+        finally:  # time advances even if a policy raises
             if waiting.is_waiting:
                 self.repeat(waiting)
 
 
 def _blocking_holders(waiting: Waiting) -> dict[Reservation, list[Leaf]]:
-    """Return holder to its leaves that are in the way, in the order of asking."""
+    """Return holder to its blocking leaves, in the order of demands."""
     found: dict[Reservation, list[Leaf]] = {}
     for leaf, share in waiting.shares.items():
-        here = leaf  # of states the active one is held instead
+        here = leaf  # for a state, the active state is blocking
         if isinstance(leaf, StateLeaf) and leaf.group.active is not None:
             here = leaf.group.active
         for holder in leaf.blockers(waiting.owner, share):
             asked = found.setdefault(holder, [])
-            if here not in asked:  # two inactive states stand for the active one
+            if here not in asked:  # several inactive states map to the active one
                 asked.append(here)
     return found
 
 
 def _may_be_demanded(waiting: Waiting) -> bool:
-    """Return True if a request still waits, and no promise to it is pending."""
+    """Return True if a request still waits and no promise to it is pending."""
     return waiting.is_waiting and waiting.promise is None
 
 

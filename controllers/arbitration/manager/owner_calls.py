@@ -1,4 +1,4 @@
-"""Calls about owners: they come, start, show signs of life, allow, and are gone."""
+"""Calls about owners: registration, starts, renewal, permissions and removal."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -31,28 +31,29 @@ from nao_testbed.models.errors import error_text
 from nao_testbed.models.values import short
 
 DEEPEST_OWNER = 100
-"""Owners above an owner, at most."""
+"""Largest number of ancestors of an owner."""
 
 
 class OwnerCalls(Core):
     """Calls about owners.
 
-    Owners live as long as they are heard of; when one is gone, all it had ends.
+    An owner that is silent for longer than its time to live is dropped, and its
+    reservations and requests end.
     """
 
     _owners_added = 0
-    """Count of owners that came to be known; the last one's place."""
+    """Number of owners registered so far; the rank of the last one."""
     _starts = 0
-    """Count of starts of behaviours; the last one's number."""
+    """Number of behaviour starts so far; the number of the last one."""
     _hook_listener: Listener | None = None
-    """The listener that calls the functions that owners gave."""
+    """Listener that calls the callbacks of owners."""
 
     def add_owner(self, owner: Owner, tick: int) -> None:
         """Register an owner, or replace its defaults.
 
         Raises:
-            BadInput: it is known under another parent, has the name of a virtual owner
-                or of a behaviour that runs, or is too deep in the tree.
+            BadInput: the owner is registered under another parent, has the name of a
+                virtual owner or of a running behaviour, or is too deep in the tree.
         """
         if not isinstance(owner, Owner):
             raise BadInput(f"an owner is {short(owner)}; give an Owner.")
@@ -76,14 +77,14 @@ class OwnerCalls(Core):
             self._see(record)
 
     def knows(self, owner: str) -> bool:
-        """Return True if there is an owner of this name."""
+        """Return True if an owner has this name."""
         return check_name(owner, "an owner") in self.holdings.owners
 
     def check_free(self, owner: str) -> None:
-        """Check that no behaviour acts by a name.
+        """Check that no behaviour runs under a name.
 
         Raises:
-            BadInput: its owner, or a part of it, holds a resource, waits, or starts.
+            BadInput: the owner or a descendant holds a resource, waits, or starts.
         """
         record = self.holdings.owners.get(check_name(owner, "an owner"))
         if record is not None and (record.is_starting or record.has_any()):
@@ -95,7 +96,7 @@ class OwnerCalls(Core):
         The name is reserved until `end_start`, and then while it holds a resource.
 
         Returns:
-            The number of this start, for the calls below.
+            Number of this start, for the calls below.
         """
         record = self.holdings.owner(owner)
         self._starts += 1
@@ -108,7 +109,7 @@ class OwnerCalls(Core):
             self.holdings.owner(owner).is_starting = False
 
     def has_started(self, owner: str, number: int) -> bool:
-        """Return True if the behaviour of a start still acts under the name."""
+        """Return True if the behaviour of a start still runs under the name."""
         record = self.holdings.owners.get(owner)
         return record is not None and record.started == number
 
@@ -116,8 +117,8 @@ class OwnerCalls(Core):
         """Stop behaviours: release resources and withdraw requests in one step.
 
         Args:
-            starts: owner to the number of its start, a whole before its parts; stopped
-                or restarted ones are skipped.
+            starts: owner to the number of its start, parents before children; stopped
+                or restarted behaviours are skipped.
             tick: present tick.
         """
         mine = [name for name, n in starts.items() if self.has_started(name, n)]
@@ -134,20 +135,20 @@ class OwnerCalls(Core):
     def drop(self, owner: str, tick: int) -> None:
         """End all reservations and requests of an owner and its descendants.
 
-        It may send new requests later; its old tokens stay invalid.
+        The owner may send new requests later; its old tokens stay invalid.
         """
         with self._calls.at(tick):
             self._drop(self.holdings.owner(owner))
 
     def give_up(self, owners: Iterable[str], tick: int) -> None:
-        """Withdraw all that owners wait for and release all they hold, in one step.
+        """Withdraw all requests and release all resources of owners in one step.
 
-        They have ended by themselves. What was paused does not come back. The last
-        one's tokens go first, and of each the latest.
+        For owners that have ended by themselves. Paused reservations do not resume.
+        Tokens are released from the last owner to the first, newest first.
 
         Args:
-            owners: a parent before its parts, which give back before it.
-            tick: now.
+            owners: owners, parents before children; children release first.
+            tick: present tick.
         """
         names = check_names(owners, "owners")
         with self._calls.at(tick):
@@ -162,10 +163,10 @@ class OwnerCalls(Core):
                         self.holdings.release(held, list(held.shares))
 
     def forget_owner(self, owner: str, tick: int) -> None:
-        """Drop an owner, and remove its name.
+        """Drop an owner and remove its name.
 
         Raises:
-            BadInput: it has parts.
+            BadInput: the owner has children.
         """
         with self._calls.at(tick):
             record = self.holdings.owner(owner)
@@ -181,28 +182,27 @@ class OwnerCalls(Core):
                 del record.parent.children[record]
 
     def entrust(self, owner: str, tick: int, *, is_entrusted: bool = True) -> None:
-        """Entrust an owner: it may limit and shift all motors unless holders forbid it.
+        """Entrust an owner: it may limit and shift motors unless a holder forbids it.
 
         The stiffness controller is entrusted by the program that runs the robot. It
         takes torque limits without the motors. The trust ends with the owner; a later
-        owner of the name has to be entrusted again.
+        owner of the same name must be entrusted again.
         """
         with self._calls.at(tick):
             self._entrust(self.holdings.owner(owner), is_entrusted=is_entrusted)
 
-    # -- who is told ------------------------------------------------------------------
+    # -- notification ------------------------------------------------------------------
 
     def add_direct_listener(self, listener: Listener) -> None:
-        """Add a built-in listener, which a shared ledger also calls at once.
+        """Add a built-in listener, which a shared ledger calls directly as well.
 
-        It has to be quick and to call no foreign code, and so stays in step with the
-        ledger.
+        It must be fast and call no foreign code.
         """
         self._trace.at_once[id(listener)] = listener
         self._trace.listeners.append(listener)
 
     def is_hook(self, function: object, owner: str) -> bool:
-        """Return True if an owner gave this function for its losses, or its stop."""
+        """Return True if a function is an owner's callback for losses or a stop."""
         record = self.holdings.owners.get(owner)
         if record is None:
             return False
@@ -229,10 +229,10 @@ class OwnerCalls(Core):
             )
         )
 
-    # -- inside -----------------------------------------------------------------------
+    # -- internals ---------------------------------------------------------------------
 
     def _register(self, owner: Owner) -> OwnerRecord:
-        """Return the record of an owner, a new one if it is not known."""
+        """Return the record of an owner; create it for an unknown one."""
         owners, name = self.holdings.owners, owner.name
         if name in self.holdings.virtual:
             raise BadInput(f"{name!r} is a virtual owner's name; choose another one.")
@@ -281,7 +281,7 @@ class OwnerCalls(Core):
     def _look(self, record: OwnerRecord) -> None:
         """Drop an owner whose time to live has expired, or set the next check."""
         if record.looked_at != self._timers.now:
-            return  # an earlier timer looks
+            return  # an earlier timer checks
         record.looked_at = None
         if record.dies is None:
             return
@@ -295,7 +295,7 @@ class OwnerCalls(Core):
         self._end(record)
 
     def _end(self, record: OwnerRecord) -> None:
-        """End what an owner has, its descendants' first."""
+        """End the reservations and requests of an owner, descendants first."""
         for child in record.children:
             self._end(child)
         record.is_gone, record.dies = True, None
@@ -306,9 +306,7 @@ class OwnerCalls(Core):
                 self.holdings.expire(held)
         for watch in list(record.watches):
             watch.forget()
-        if (
-            record.is_entrusted
-        ):  # so is who comes back by this name, if somebody says so
+        if record.is_entrusted:  # a later owner of this name is not entrusted
             self._entrust(record, is_entrusted=False)
 
     def _entrust(self, record: OwnerRecord, *, is_entrusted: bool) -> None:
@@ -321,7 +319,7 @@ class OwnerCalls(Core):
         self._trace.emit(Entrusted(tick=now, owner=name, is_entrusted=is_entrusted))
 
     def _call_hooks(self, event: Event) -> None:
-        """Call the function that an owner gave for its losses, or for its stop."""
+        """Call the callback of an owner for its losses or a stop."""
         if not isinstance(event, Notified | Expired):
             return
         record = self.holdings.owners.get(event.owner)

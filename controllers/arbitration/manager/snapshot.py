@@ -1,7 +1,7 @@
 """Snapshot of a ledger: holders and waiting requests at one tick, as plain data.
 
-It is taken between two calls of the ledger, so it never shows half of a change; tokens
-appear by their public part.
+A snapshot is taken between two calls of the ledger, so it shows only complete changes.
+Tokens appear by their public part.
 """
 
 from dataclasses import dataclass
@@ -25,28 +25,28 @@ from nao_testbed.models.resources import ResourceKind
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HoldingRow:
-    """One owner's hold on one leaf."""
+    """Hold of one owner on one leaf."""
 
     owner: str
     token: TokenId
     is_lent: bool
-    """True if a descendant holds it in its place."""
+    """True if a descendant holds the leaf inside it."""
     priority: int
     since_tick: int
     share_percent: float
-    """100 of an exclusive leaf, 0 of a state."""
+    """Share in percent: 100 for an exclusive leaf, 0 for a state."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WaitRow:
-    """One request that waits for one leaf."""
+    """Request that waits for one leaf."""
 
     owner: str
     request: int
     priority: int
     since_tick: int
     until_tick: int | None
-    """When it times out; None while paused without limit."""
+    """Tick of its time limit; None while paused without limit."""
     is_paused: bool
 
 
@@ -61,28 +61,29 @@ class VirtualHold:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ResourceRow:
-    """One resource of the list."""
+    """Resource of the tree."""
 
     name: str
     parent: str | None
     depth: int
     kind: ResourceKind | None
-    """None: a composite."""
+    """Kind of the leaf; None: a composite."""
     holders: tuple[HoldingRow, ...] = ()
-    """Descendants precede the ancestors that hold the leaf for them."""
+    """Holders; descendants precede the ancestors that they are inside of."""
     waiters: tuple[WaitRow, ...] = ()
-    """In the order of the queue."""
+    """Waiting requests in the order of the queue."""
     virtual: tuple[VirtualHold, ...] = ()
     is_active: bool | None = None
-    """Of a state: whether the robot is in it."""
+    """For a state: True if the robot is in it."""
     used_percent: float | None = None
-    """Of a cumulative resource."""
+    """For a cumulative resource: allocated share in percent."""
 
     @property
     def users(self) -> tuple[str, ...]:
-        """Users, real or virtual: holders that may use it, or have frozen it totally.
+        """Owners that may use it, and virtual owners that have frozen it totally.
 
-        A holder whose descendant holds it is no user, and an effort cap removes none.
+        A holder whose descendant holds the leaf is not a user. An effort cap does not
+        change the users.
         """
         virtual = (hold.by for hold in self.virtual if hold.is_total)
         return (*virtual, *(h.owner for h in self.holders if not h.is_lent))
@@ -90,7 +91,7 @@ class ResourceRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OwnerRow:
-    """One owner that is known."""
+    """Registered owner."""
 
     name: str
     parent: str | None
@@ -101,14 +102,14 @@ class OwnerRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LedgerSnapshot:
-    """All of it, at one tick."""
+    """State of a ledger at one tick."""
 
     epoch: int
     tick: int
     resources: tuple[ResourceRow, ...]
-    """From the top of the tree down."""
+    """Resources from the root of the tree down."""
     owners: tuple[OwnerRow, ...]
-    """In the order of being added."""
+    """Owners in the order of registration."""
 
 
 def take_snapshot(ledger: Ledger) -> LedgerSnapshot:
@@ -134,24 +135,24 @@ def take_snapshot(ledger: Ledger) -> LedgerSnapshot:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TokenRow:
-    """Record of one token [US11660748B1, token data 160]."""
+    """Record of a token [US11660748B1, token data 160]."""
 
     token: TokenId
     owner: str
     resources: tuple[str, ...]
-    """Covered leaves, sorted; of an ended token those that it covered last."""
+    """Covered leaves, sorted; for an ended token the last covered ones."""
     priority: int
     is_valid: bool
     holder_tie: HolderTie
-    """What it allows an asker of equal priority."""
+    """Permission for a requester of equal priority."""
     end: End | None
-    """How it ended; None while it is valid."""
+    """End of the token; None while it is valid."""
 
 
 def token_data(ledger: Ledger) -> tuple[TokenRow, ...]:
-    """Return the data of all tokens, in the order of their issue.
+    """Return the records of all tokens in the order of issue.
 
-    Ended ones are among them as long as `LedgerCfg.dead_tokens_kept` says.
+    Ended tokens are included as long as `LedgerCfg.dead_tokens_kept` permits.
     """
     held = ledger.holdings
     every = sorted((held.ended | held.reservations).items())
@@ -159,7 +160,7 @@ def token_data(ledger: Ledger) -> tuple[TokenRow, ...]:
 
 
 def users_of(ledger: Ledger, leaf: str) -> tuple[str, ...]:
-    """Return the users of one leaf, as `ResourceRow.users`."""
+    """Return the users of a leaf, as in `ResourceRow.users`."""
     place = ResourceRow(name=leaf, parent=None, depth=0, kind=None)
     return _row(place, ledger.resources.leaves[leaf]).users
 

@@ -3,8 +3,9 @@
 Sequential quadratic programming [kraft1988] from several starting points, with
 derivatives by central differences: the joule loss is smooth as long as the same contact
 points carry force, and nearly so where that changes. The desired posture is one of the
-candidates, so the result is never hotter than it, if it is feasible.
-`FoundPosture` is the result; `NoPostureFound` reports the violated constraints.
+candidates. If it is feasible, the result is therefore never hotter than the desired
+posture. `FoundPosture` is the result; `NoPostureFound` reports the violated
+constraints.
 """
 
 from collections.abc import Iterator
@@ -90,7 +91,7 @@ INDEPENDENT = 0.01
 """Minimum singular value of the equality derivatives in use, in their units per rad.
 The others hold by symmetry: 5 degrees change them by a tenth of `TOLERANCE`."""
 AT_STOP_RAD = 0.005
-"""Deflection of a servo under some 0.8 N·m: a joint closer to its stop leans on it."""
+"""Deflection of a servo under about 0.8 N·m: a joint closer to its stop leans on it."""
 ITERATIONS = 100
 PRECISION = 1e-7
 """Tolerance of the loss, in units of the desired posture's loss."""

@@ -5,9 +5,9 @@ The search moves motors, with a mirrored pair as one variable:
     q = wanted + map · x,    lower <= x <= upper.
 
 Mirrored joints are found from the robot's own geometry. A reflection in the base's
-plane y = 0, M = diag(1, -1, 1), takes a turn by θ about an axis a at p to one by -θ
-about M a at M p. So joint j mirrors joint i where, with all angles 0, p_j = M p_i and
-a_j = ±M a_i; then θ_j = s θ_i with s = -(M a_i) · a_j.
+plane y = 0, M = diag(1, -1, 1), maps a rotation by θ about an axis a at p to a rotation
+by -θ about M a at M p. So joint j mirrors joint i where, with all angles 0, p_j = M p_i
+and a_j = ±M a_i; then θ_j = s θ_i with s = -(M a_i) · a_j.
 """
 
 from collections.abc import Sequence
@@ -160,9 +160,9 @@ class Variables:
     """Variables x of a search."""
 
     names: tuple[str, ...]
-    """Name of each: a motor, or two that mirror each other."""
+    """Name of each variable: a motor, or a mirrored pair of motors."""
     map: FloatArray
-    """(n_joints, n) change of the angles per unit of each; 1, -1 or 0."""
+    """(n_joints, n) change of the angles per unit of each variable; 1, -1 or 0."""
     lower: FloatArray
     """(n,) in rad from the desired posture, 0 or less."""
     upper: FloatArray
@@ -195,7 +195,7 @@ def choose_variables(
         elif one in columns and other in columns:
             columns[one] = columns[one] + pair.sign * columns.pop(other)
             names[one] = f"{names[one]} and {robot.motors[other].name}"
-        else:  # one is kept, so its image is kept
+        else:  # one is kept, so its mirror image is kept too
             columns.pop(one, None)
             columns.pop(other, None)
     table = np.array(list(columns.values())).reshape(-1, len(robot.joints)).T

@@ -172,7 +172,7 @@ def _sole_frame(foot: str, points: FloatArray) -> FloatArray:
 
 
 OWN_LIMB = 3
-"""Maximum number of joints between unwatched links of one limb: a hip has so many."""
+"""Maximum number of joints between unwatched links of one limb: that of a hip."""
 NEAR_M = 0.08
 """Maximum distance in the desired posture of a watched pair, in m."""
 

@@ -159,8 +159,8 @@ def build_model(robot: Robot) -> pin.Model:
 def _urdf_text(robot: Robot) -> str:
     """Return the URDF in the form that engines read.
 
-    Pinocchio's own reader does not support entities. Where a line ends between two
-    numbers it omits a mass or a shape, without an error.
+    Pinocchio's own reader does not support entities. If a line ends between two
+    numbers, it omits a mass or a shape without an error.
     """
     return ET.tostring(ET.parse(robot.urdf).getroot(), encoding="unicode")
 
@@ -205,7 +205,7 @@ class Dynamics:
         body_of_point, local = self._attach(points)
         self._body_of_point = body_of_point  # (n_points,) into the placements below
         self._local = local  # (n_points, 3)
-        # Views into Pinocchio's data: they follow every update.
+        # Views into Pinocchio's data, which change with every update.
         self._placements = view_placements(self._model, self._data)
         self._J: FloatArray = self._data.J  # (6, nv)
         self._centre: FloatArray = self._data.com[0]  # (3,)

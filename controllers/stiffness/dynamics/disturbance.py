@@ -74,16 +74,16 @@ class DisturbanceEstimator:
         kept = sqrt(0.5 * CYCLE_S / cfg.mean_s)
         least = 0.5 * sum(s.step_newton for s in sensors) + NOISE_FACTOR * kept * noise
         self.threshold_newton: float = max(cfg.least_newton, least)
-        """P_0, or the configured one where that is above it."""
+        """P_0, or the configured threshold if that is higher."""
         self.reset()
 
     def reset(self) -> None:
         """Clear the estimate."""
         self.wrench: FloatArray = np.zeros(3)
         """(3,) low-passed w: P in N downward, M_x and M_y in N·m about the robot's own
-        centre of mass, axes as of `plane_axes`."""
+        centre of mass, axes as in `plane_axes`."""
         self.is_used = False
-        """Whether P is large enough to be believed."""
+        """True if P exceeds the threshold."""
         self._time: float | None = None
 
     def step(

@@ -1,9 +1,10 @@
 """Equation of motion, from its left side to the joint torques (640 to 690).
 
-**Left side (640).** At rest it is -M̃(q) G: the joint rows unchanged, and the base rows
-reduced to the weight m g acting at the centre of mass. In motion the base rows are a
-force F and a moment N about the base origin. The ground gives the part of F along `up`,
-at the point of the ground about which the moment has no part in the plane,
+**Left side (640).** At rest the left side is -M̃(q) G. Its joint rows are used
+unchanged; its base rows reduce to the weight m g acting at the centre of mass. In
+motion the base rows are a force F and a moment N about the base origin. The ground
+gives the component of F along `up`, at the point p of the ground about which the moment
+has no component in the plane,
 
     up x (N - p x F) = 0,    up · p = height of the ground,
 
@@ -125,7 +126,7 @@ class MotionEstimator:
 
 
 class LeftSide(NamedTuple):
-    """Left side of the equation of motion, as the other steps use it (640)."""
+    """Left side of the equation of motion for the other steps (640)."""
 
     joints: FloatArray
     """(n_joints,) joint rows in N·m."""

@@ -49,19 +49,19 @@ two cycles of delay would rock the robot from edge to edge of its soles. A robot
 moving legs gets neither shift.
 
 **False alarms.** A robot yields slightly while its limit is lowered. Until the limit
-has returned, and for `release_s` after that, u must exceed `release_factor`. The same
-holds for that time after the start, when nothing has held the robot, and until the
-robot has settled: u below REST_DISTURBANCE for `settle_s`. After being put down, some
-robots rattle for seconds on three corners of their soles. While set-points are
-shifted, ω_0 is SHIFT_FACTOR times as large: a shift that reduces heat rolls some robots
-onto another corner, at 0.105 rad/s, while c stays on the edge between.
+has returned, and for `release_s` afterwards, only u > `release_factor` raises an alarm.
+The same holds for that time after the start, and until the robot has settled: u below
+REST_DISTURBANCE for `settle_s`. After being put down, some robots rattle for seconds on
+three corners of their soles. While set-points are shifted, ω_0 is SHIFT_FACTOR times as
+large: a shift that reduces heat rolls some robots onto another corner, at 0.105 rad/s,
+while c stays on the edge between.
 
 **Thresholds.** In a year of cycles, white noise crosses n times its standard deviation
 only for n below 7. `GuardCfg` uses twenty and sixty, since floors shake and soles
-rattle; the margin costs one cycle. A guard with more than one expected noise alarm per
-hour (`alarms_per_hour`) is rejected. Motors at their limit (under a limit some always
-are) and unloaded feet (0.1 s later than the centre of pressure, if at all) are weaker
-indicators.
+rattle; the margin costs one cycle. A guard with more than MAX_ALARMS_PER_HOUR expected
+noise alarms (`alarms_per_hour`) is rejected. Motors at their limit (under a limit some
+always are) and unloaded feet (0.1 s later than the centre of pressure, if at all) are
+weaker indicators.
 """
 
 from math import exp
@@ -173,7 +173,7 @@ class Guard:
 
         Args:
             observation: the newest sensor values, all finite except the currents.
-            limit: (n_joints,) stiffness that joints would have unguarded.
+            limit: (n_joints,) stiffness of the joints without the guard.
         """
         cfg, now, omega = self.cfg, observation.time_s, observation.gyro
         if self._time is None:
@@ -234,7 +234,7 @@ class Guard:
             case Phase.LASTING:
                 self._held_until = max(self._held_until, now)
                 self.lift = 1.0
-                if was is Phase.TRYING:  # it yields
+                if was is Phase.TRYING:  # the robot yields
                     self._alarm_at = now
             case Phase.TRYING:
                 self.lift = load.lift

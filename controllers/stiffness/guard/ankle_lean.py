@@ -20,7 +20,8 @@ def lean_map(robot: Robot, dynamics: Dynamics) -> FloatArray:
 
     Args:
         robot: the robot.
-        dynamics: at joint angles 0, with points on the soles; restored on return.
+        dynamics: dynamics at joint angles 0, with points on the soles; restored on
+            return.
     """
     n = len(robot.joints)
     lean = np.zeros((n, 3))

@@ -1,4 +1,4 @@
-"""Load that outlasts a catch: limits stay raised, and are lowered by trial later.
+"""Load that lasts longer than a catch: limits stay raised and are lowered by trial.
 
 A leaning hand, a payload and a slope look the same to the robot's sensors. Under such a
 load, joints give more torque than their limits allow, so restoring the limits would
@@ -135,7 +135,7 @@ class LastingLoad:
                     self.phase, self.lift = Phase.ACCEPTED, 0.0
             return self.phase
         is_loaded = off > cfg.load_m
-        if is_returning:  # it yields as limits return: lower them only by a try
+        if is_returning:  # the robot yields: lower the limits only in a try
             self._needs_try |= is_loaded
         elif self._share is not None:
             is_loaded |= bool((self._share > limit + cfg.margin).any())

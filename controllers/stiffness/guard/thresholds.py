@@ -26,7 +26,8 @@ class GuardCfg(Checked):
     """c_0 in m: 60 times the noise of a NAO's centre of pressure. Soles rattling on
     three corners move it by 10 mm, gears slipping after a motion by 22 mm."""
     cop_s: Positive = 0.04
-    """Time constant of c in s: two cycles, as the soles rattle from one to the next."""
+    """Time constant of c in s: two cycles, since rattling soles change c from cycle to
+    cycle."""
     mean_s: Positive = 1.0
     """Time constant of c̄ in s: slower than a push, faster than settling."""
     motion_share: NotNegative = 0.05
@@ -56,7 +57,7 @@ class GuardCfg(Checked):
     bound_rad: NotNegative = 3.0 * DEGREE
     """Maximum shift of a set-point in rad, as in `minheat`; 0: no shift."""
     lean_share: Fraction = 0.6
-    """k at the alarm: the lean is two cycles late; in full it rocks the robot."""
+    """k at the alarm: the lean is two cycles late, and a full lean rocks the robot."""
     lean_s: NotNegative = 1.0
     """Time in s in which the lean fades: falls take 0.5 to 1 s; 0: no lean."""
     load_m: Positive = 0.01

@@ -2,16 +2,16 @@
 
 A motor is one leaf in ES2535273; here its torque limit is a separate leaf, so that one
 controller can limit a whole body whose motors have several holders. The holder of a
-motor also holds its limit: another owner is granted the limit only with the motor, and
-its limit commands need the holder's consent. An owner has that consent if
+motor also controls its torque limit: another owner gets the limit only together with
+the motor, or commands it with the holder's consent. An owner has that consent if
 
 - the holder permits it by `Ledger.allow_limit`, which takes precedence either way;
-- it is the holder itself, its ancestor or its descendant;
-- it is entrusted, as the stiffness controller is: `Ledger.entrust`.
+- it is the holder, an ancestor or a descendant of the holder;
+- it is entrusted by `Ledger.entrust`, as the stiffness controller is.
 
-The consent is in the holder's record and ends with the hold. A motor without a holder
-may be limited. Shifting a set-point needs the same consent, except that kinship does
-not count and that only an entrusted owner may shift a motor without a holder.
+The consent is stored with the holder's reservation and ends with it. A motor without a
+holder may be limited. Shifting a set-point needs the same consent, except that kinship
+does not count and that only an entrusted owner may shift a motor without a holder.
 """
 
 from collections.abc import Iterable
@@ -30,21 +30,23 @@ from nao_testbed.controllers.arbitration.tokens import Right
 
 @final
 class TorqueLimit(ExclusiveLeaf):
-    """The leaf of a torque limit; `limits` are its motors."""
+    """Leaf of a torque limit; `limits` are its motors."""
 
     __slots__ = ("_given",)
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self._given: tuple[int, Reservation | None] = (-1, None)
-        """The ledger's count of changes at the last consent found, and whose it was."""
+        """Change count of the ledger at the last positive check, and reservation of the
+        token."""
 
     def may_be_set(self, by: Reservation, changes: int) -> bool:
         """Return True if a token that covers the limit may set it.
 
         Args:
             by: its reservation.
-            changes: the ledger's count; motors are asked again only after a change.
+            changes: change count of the ledger; consent is checked again only after a
+                change.
         """
         now = (changes, by)
         if self._given != now and all(
@@ -56,8 +58,8 @@ class TorqueLimit(ExclusiveLeaf):
     def is_opposed(self, shares: Iterable[Leaf], owner: OwnerRecord) -> bool:
         """Return True if the limit cannot be granted with the rest of a request.
 
-        At its arrival a request includes the motors whose holders do not consent; later
-        holders, or holders that withdraw their consent, may block it.
+        A new request includes the motors whose holders do not consent. Later holders,
+        or holders that withdraw their consent, can block it.
         """
         return any(
             motor not in shares and not has_consent(owner, motor, Right.LIMIT)
@@ -66,7 +68,7 @@ class TorqueLimit(ExclusiveLeaf):
 
 
 def has_consent(owner: OwnerRecord, motor: Leaf, right: Right) -> bool:
-    """Return True if an owner may limit or shift a motor as far as its holder goes."""
+    """Return True if the holder of a motor consents to a limit or shift by an owner."""
     holder = _user(motor)
     if holder is None:
         return right is Right.LIMIT or owner.is_entrusted
@@ -81,7 +83,7 @@ def has_consent(owner: OwnerRecord, motor: Leaf, right: Right) -> bool:
 def may_shift(by: Reservation, motor: Leaf) -> bool:
     """Return True if a token may shift a motor that it does not cover.
 
-    Unless the holder allowed it, the token has to cover the motor's torque limit too.
+    Unless the holder allowed it, the token must also cover the motor's torque limit.
     """
     holder = _user(motor)
     said = None if holder is None else holder.allows
@@ -95,10 +97,10 @@ def may_shift(by: Reservation, motor: Leaf) -> bool:
 
 
 def other_motors(shares: Iterable[Leaf], owner: OwnerRecord) -> Shares:
-    """Return the motors that an owner has to take with the limits that it wants.
+    """Return the motors that an owner must take together with the requested limits.
 
-    Not the motors that it wants anyway, or may limit by their holders' consent, or that
-    a virtual owner has.
+    Excluded are motors that are requested anyway, motors whose holders consent, and
+    motors of virtual owners.
     """
     wanted = set(shares)
     if owner.is_entrusted:
@@ -114,13 +116,14 @@ def other_motors(shares: Iterable[Leaf], owner: OwnerRecord) -> Shares:
 
 
 Limited = dict[tuple[Reservation, str], list[Leaf]]
-"""Holder and limiting owner, to the limited leaves."""
+"""Pair of holder and limiting owner to the limited leaves."""
 
 
 def newly_limited(seated: Reservation, leaves: Iterable[Leaf]) -> Limited:
-    """Return the notices of limits after a reservation got some leaves.
+    """Return the notices of limits after a reservation got leaves.
 
-    It is notified of limits on its leaves; holders of motors, of limits by it.
+    The reservation's owner is notified of limits on its leaves, and holders of motors
+    of limits by this owner.
     """
     found: Limited = {}
     for leaf in leaves:

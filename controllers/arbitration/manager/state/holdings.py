@@ -1,4 +1,4 @@
-"""Reservations and their owners: tokens are found, leaves are held and given up."""
+"""Reservations and their owners: look-up of tokens, grants and losses of leaves."""
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -39,42 +39,42 @@ from nao_testbed.controllers.arbitration.tokens import (
 from nao_testbed.models import BadInput
 
 _FORGOTTEN = (Refusal.UNKNOWN, Refusal.WRONG_EPOCH)
-"""Of tokens that were never issued, or of which nothing is known any more."""
+"""End of tokens that were never issued, or whose records were pruned."""
 _NEVER = End(Refusal.UNKNOWN)
 _name = attrgetter("name")
 
 
 class Holdings:
-    """Owners, live reservations, and recently ended ones."""
+    """Owners, live reservations and recently ended ones."""
 
     def __init__(self, queue: Queue, mint: TokenMint) -> None:
         self.mint = mint
         self.owners: dict[str, OwnerRecord] = {}
         self.virtual: set[str] = set()
-        """Names of virtual owners, past ones too."""
+        """Names of present and past virtual owners."""
         self.reservations: dict[int, Reservation] = {}
-        """Live ones, by sequence number."""
+        """Sequence number to live reservation."""
         self.ended: OrderedDict[int, Reservation] = OrderedDict()
-        """Recently ended reservations, by sequence number, in their order."""
+        """Sequence number to recently ended reservation, in the order of ends."""
         self.queue = queue
         self._timers = queue.timers
         self._trace = queue.trace
 
-    # -- finding ----------------------------------------------------------------------
+    # -- queries -----------------------------------------------------------------------
 
     def owner(self, name: str) -> OwnerRecord:
-        """Return an owner."""
+        """Return the record of an owner."""
         try:
-            return self.owners[name]  # mostly; a call more would cost
+            return self.owners[name]  # fast path
         except (KeyError, TypeError):
             return find_name(self.owners, name, "Owner", "this ledger")
 
     def find(self, token: Token) -> Reservation | Refusal:
-        """Return the live reservation of a token, or why there is none.
+        """Return the live reservation of a token, or the refusal.
 
         Raises:
-            BadInput: it is no token at all. Its type and its numbers count, whatever
-                it says that it is equal to.
+            BadInput: the value is not a token. Type and numbers are compared, not
+                `__eq__` of foreign classes.
         """
         if type(token) is not Token:
             raise _no_token(token)
@@ -96,24 +96,24 @@ class Holdings:
         return dead.ended
 
     def live(self, token: Token) -> Reservation:
-        """Return the reservation of a token."""
+        """Return the live reservation of a token, or raise."""
         found = self.find(token)
         if isinstance(found, Refusal):
             raise StaleToken(token, found)
         return found
 
     def follow(self, owner: OwnerRecord, token: Token) -> Present:
-        """Return what an owner has now in the place of a token, over pauses.
+        """Return the present state of the reservation of a token, across pauses.
 
-        All tokens of one reservation have the first one in common. A token between the
-        first and the newest is known for as long as `dead_tokens_kept` says.
+        All tokens of a reservation share the first token. Tokens between the first and
+        the newest are known as long as `dead_tokens_kept` permits.
         """
         found = self.find(token)
         if isinstance(found, Reservation):
             is_theirs = found.owner is owner
             return Present(token=token) if is_theirs else Present(end=_NEVER)
         dead = None if found in _FORGOTTEN else self.ended[token.sequence]
-        first = token if dead is None else dead.first  # it may be the first one itself
+        first = token if dead is None else dead.first  # may be the first itself
         for reservation in owner.reservations:
             if reservation.first == first:
                 return Present(token=reservation.token)
@@ -128,12 +128,12 @@ class Holdings:
         *_, last = (one for one in self.ended.values() if one.first == first)
         return Present(end=End(last.ended or found, last.why, last.by))
 
-    # -- holding ----------------------------------------------------------------------
+    # -- grants and losses -------------------------------------------------------------
 
     def seat(
         self, waiting: Waiting, shares: Shares, missing: tuple[str, ...] = ()
     ) -> None:
-        """Grant a request these leaves, which are free for it."""
+        """Grant these free leaves to a request."""
         queue, reservation = self.queue, waiting.add_to
         if reservation is None:
             reservation = self._begin(waiting)
@@ -151,7 +151,7 @@ class Holdings:
                     queue.touch_limits(leaf)
             for watch in list(leaf.watches) if leaf.watches else ():
                 if watch.owner is waiting.owner:
-                    watch.forget()  # it has that again
+                    watch.forget()  # the owner holds these again
             if leaf.waiters or leaf.watches:
                 queue.touch(leaf)
                 queue.suspects[waiting.owner] = None
@@ -187,9 +187,9 @@ class Holdings:
         *,
         lends: bool = False,
     ) -> None:
-        """Release leaves of an owner, after those of reservations inside them.
+        """Release leaves of an owner, inner reservations first.
 
-        A token that lends all of its leaves stays valid.
+        A token that lends all its leaves stays valid.
         """
         self._empty_inside(reservation, leaves)
         self._unseat(reservation, leaves)
@@ -206,12 +206,12 @@ class Holdings:
             self._end(reservation, Refusal.RELEASED, leaves)
 
     def expire(self, reservation: Reservation) -> None:
-        """End a reservation whose owner is gone."""
+        """End a reservation of a dropped owner."""
         leaves = list(reservation.shares)
         for leaf in leaves:
             for inner in leaf.inside(reservation):
                 if inner.ended is None:
-                    self.expire(inner)  # a descendant's, gone as well
+                    self.expire(inner)  # of a descendant, which is dropped as well
         self._unseat(reservation, leaves)
         now, names = self._timers.now, names_of(leaves)
         token, owner = reservation.token.id, reservation.owner.name
@@ -221,10 +221,10 @@ class Holdings:
     def take_all(
         self, yielding: Yielding, why: LossCause, by: str, request: int | None = None
     ) -> None:
-        """Take leaves from several holders, in their order."""
+        """Revoke leaves of several holders, in their order."""
         for holder, leaves in yielding.items():
             left = [leaf for leaf in leaves if leaf in holder.shares]
-            if left:  # it may have gone with another one
+            if left:  # it may have ended with another one
                 self.take_away(holder, left, why, by, request=request)
 
     def take_away(
@@ -237,20 +237,20 @@ class Holdings:
         request: int | None = None,
         resume: int | None = None,
     ) -> None:
-        """Take leaves from a holder, and all others too if its token loses whole.
+        """Revoke leaves of a holder; all its leaves if its token loses as a whole.
 
         Args:
             reservation: reservation of the holder.
-            wanted: leaves to take.
+            wanted: leaves to revoke.
             why: cause of the loss.
-            by: owner, virtual owner or state behind it.
+            by: owner, virtual owner or state that caused it.
             request: number of the request that caused it.
             resume: number of the ticket with which a paused holder waits.
         """
         lost = sorted(wanted, key=_name)
         whole = reservation.terms.loss is Loss.WHOLE
         if why is LossCause.FROZEN and reservation.implied.issuperset(lost):
-            whole = False  # what it limits otherwise it may still limit
+            whole = False  # other limited motors stay limited
         leaves = sorted(reservation.shares, key=_name) if whole else lost
         self._empty_inside(reservation, leaves, request)
         shares = {leaf: reservation.shares[leaf] for leaf in lost}
@@ -285,10 +285,10 @@ class Holdings:
             reservation.why, reservation.by = why, by
             self._end(reservation, Refusal.REVOKED, leaves)
 
-    # -- inside -----------------------------------------------------------------------
+    # -- internals ---------------------------------------------------------------------
 
     def _begin(self, waiting: Waiting) -> Reservation:
-        """Return a new reservation, by a new token, without leaves yet."""
+        """Create a reservation with a new token and without leaves."""
         token, owner = self.mint.issue(), waiting.owner
         reservation = Reservation(
             token,
@@ -320,7 +320,7 @@ class Holdings:
         if not reservation.owner.children:
             return
         inside: Yielding = {}
-        for leaf in sorted(leaves, key=_name):  # an enlarged token has them otherwise
+        for leaf in sorted(leaves, key=_name):  # an enlarged token has another order
             for inner in leaf.inside(reservation):
                 inside.setdefault(inner, []).append(leaf)
         why, by = LossCause.PARENT_RELEASED, reservation.owner.name
@@ -341,7 +341,7 @@ class Holdings:
     def _end(
         self, reservation: Reservation, ended: Refusal, leaves: Iterable[Leaf]
     ) -> None:
-        """Kill the token; its record stays for a while."""
+        """Invalidate the token, and keep its record for some time."""
         queue, owner, number = self.queue, reservation.owner, reservation.token.sequence
         reservation.ended = ended
         reservation.covered = tuple([leaf.name for leaf in leaves])
@@ -359,7 +359,7 @@ class Holdings:
 def innermost_first(yielding: Yielding) -> Yielding:
     """Return the yielding holders, inner reservations first.
 
-    So each ends by its own cause: a promised pause stays a pause.
+    Each reservation then ends by its own cause: a promised pause stays a pause.
     """
     order: Yielding = {}
 
@@ -378,7 +378,7 @@ def innermost_first(yielding: Yielding) -> Yielding:
 
 
 def _no_token(given: object) -> BadInput:
-    """Return the error for an invalid token, without its value, which may be secret."""
+    """Return the error for an invalid token without its value, which may be secret."""
     what = type(given).__name__
     if type(given) is Token:
         parts = ", ".join(type(part).__name__ for part in given)

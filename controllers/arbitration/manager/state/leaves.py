@@ -1,8 +1,8 @@
-"""The three kinds of leaves: exclusive, cumulative, state.
+"""Three kinds of leaves: exclusive, cumulative, state.
 
-exclusive     one user, perhaps inside reservations of its ancestors: a stack
-cumulative    rates that sum to at most 100 %, counted in 1/100 %
-state         shared, and of a set only one is active
+exclusive     one user, possibly inside reservations of its ancestors: a stack
+cumulative    rates that sum to at most 100 %, counted in 1/100 % state         shared;
+only one state of a set is active
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,7 +36,7 @@ class ExclusiveLeaf(Leaf):
         self.stack: list[Reservation] = []
 
     def seated(self) -> Sequence[Reservation]:
-        """Return all that hold it, the innermost first."""
+        """Return all holders, innermost first."""
         return self.stack[::-1]
 
     def scope(self, owner: OwnerRecord) -> Reservation | None:
@@ -49,8 +49,8 @@ class ExclusiveLeaf(Leaf):
         return bool(self.stack) and bool(self.stack[0].owner.children)
 
     def blockers(self, owner: OwnerRecord, share: int) -> Sequence[Reservation]:
-        """Return all above the scope: the child is asked first, then upward."""
-        del share  # all of it
+        """Return all reservations above the scope, innermost child first."""
+        del share  # always the whole leaf
         stack = self.stack
         if not stack:
             return ()
@@ -66,7 +66,7 @@ class ExclusiveLeaf(Leaf):
         return blockers if all(map(is_willing, blockers)) else None
 
     def inside(self, reservation: Reservation) -> Sequence[Reservation]:
-        """Return all above a reservation, the innermost first."""
+        """Return all reservations above a reservation, innermost first."""
         return self.stack[: self.stack.index(reservation) : -1]
 
     def is_lent(self, reservation: Reservation) -> bool:
@@ -74,14 +74,14 @@ class ExclusiveLeaf(Leaf):
         return self.stack[-1] is not reservation
 
     def seat(self, reservation: Reservation, share: int) -> Reservation | None:
-        """Put a reservation on top."""
+        """Push a reservation."""
         del share
         below = self.stack[-1] if self.stack else None
         self.stack.append(reservation)
         return below
 
     def unseat(self, reservation: Reservation) -> None:
-        """Take a reservation away, which is on top."""
+        """Pop the top reservation."""
         if self.stack.pop() is not reservation:
             raise AssertionError(f"{self.name}: the top of the stack is another one")
 
@@ -102,15 +102,15 @@ class ExclusiveLeaf(Leaf):
 class _Seat:
     share: int
     within: Reservation | None
-    """The ancestor's reservation that this share comes out of."""
+    """Reservation of the ancestor that contains this share."""
     used: int = 0
-    """Sum of the shares that come out of this one."""
+    """Sum of the shares inside this one."""
     parts: dict[Reservation, None] = field(default_factory=dict)
-    """Those whose shares come out of this one, in the order of their grants."""
+    """Reservations inside this one, in the order of their grants."""
 
 
 class CumulativeLeaf(Leaf):
-    """Shares of one whole; a descendant's comes out of its ancestor's."""
+    """Leaf divided into shares; a descendant's share is part of its ancestor's."""
 
     __slots__ = ("_seats",)
     kind: ClassVar[ResourceKind] = ResourceKind.CUMULATIVE
@@ -118,15 +118,15 @@ class CumulativeLeaf(Leaf):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self._seats: dict[Reservation | None, _Seat] = {None: _Seat(FULL, None)}
-        """None: the whole."""
+        """Reservation to its seat; key None: the whole leaf."""
 
     @property
     def used(self) -> int:
-        """Sum of the shares that come out of the whole."""
+        """Sum of the top-level shares."""
         return self._seats[None].used
 
     def seated(self) -> Sequence[Reservation]:
-        """Return all that hold it, those inside others before these."""
+        """Return all holders, inner reservations before outer ones."""
         return tuple(self._members(None))
 
     def scope(self, owner: OwnerRecord) -> Reservation | None:
@@ -139,7 +139,7 @@ class CumulativeLeaf(Leaf):
         return any(r is not None and r.owner.children for r in self._seats)
 
     def blockers(self, owner: OwnerRecord, share: int) -> Sequence[Reservation]:
-        """Return the reservations of the scope and inner ones if the rate does not fit.
+        """Return all reservations in the scope if the rate does not fit.
 
         Lowest priority first, then the latest.
         """
@@ -149,7 +149,7 @@ class CumulativeLeaf(Leaf):
     def must_yield(
         self, owner: OwnerRecord, share: int, is_willing: Willing
     ) -> Sequence[Reservation] | None:
-        """Return the first willing ones that make the rate fit, and none in vain."""
+        """Return the fewest willing holders, in order, that make the rate fit."""
         scope = self.scope(owner)
         lacking = share - self._free(scope)
         chosen: list[tuple[int, list[Reservation]]] = []
@@ -165,17 +165,17 @@ class CumulativeLeaf(Leaf):
         needed: list[list[Reservation]] = []
         for freed, leaving in reversed(chosen):
             if lacking + freed <= 0:
-                lacking += freed  # it fits without them
+                lacking += freed  # it fits without this one
             else:
                 needed.append(leaving)
         return [reservation for leaving in reversed(needed) for reservation in leaving]
 
     def inside(self, reservation: Reservation) -> Sequence[Reservation]:
-        """Return all whose share comes out of a reservation's, the innermost first."""
+        """Return all reservations inside a reservation, innermost first."""
         return tuple(self._members(reservation))
 
     def seat(self, reservation: Reservation, share: int) -> Reservation | None:
-        """Give a share out of the scope's, or out of the whole."""
+        """Allocate a share from the scope, or from the whole leaf."""
         within = self.scope(reservation.owner)
         self._seats[reservation] = _Seat(share, within)
         whole = self._seats[within]
@@ -184,7 +184,7 @@ class CumulativeLeaf(Leaf):
         return within
 
     def unseat(self, reservation: Reservation) -> None:
-        """Put a share back where it came from."""
+        """Return a share to its scope."""
         seat = self._seats.pop(reservation)
         whole = self._seats[seat.within]
         whole.used -= seat.share
@@ -195,7 +195,7 @@ class CumulativeLeaf(Leaf):
         return seat.share - seat.used
 
     def _direct(self, scope: Reservation | None) -> list[Reservation]:
-        """Return those directly in a scope: lowest priority, then latest, first."""
+        """Return a scope's own reservations: lowest priority first, then latest."""
         latest_first = reversed(self._seats[scope].parts)
         return sorted(latest_first, key=attrgetter("terms.priority"))
 
@@ -212,7 +212,7 @@ class CumulativeLeaf(Leaf):
 
 
 class StateGroup:
-    """A set of states of which at most one is active."""
+    """Set of states of which at most one is active."""
 
     __slots__ = ("active", "leaves", "name")
 
@@ -223,7 +223,7 @@ class StateGroup:
 
 
 class StateLeaf(Leaf):
-    """State of a set; all of its holders need it, and none is inside another."""
+    """State of a set; any number of owners may hold it, none inside another."""
 
     __slots__ = ("group", "holders")
     kind: ClassVar[ResourceKind] = ResourceKind.STATE
@@ -240,11 +240,11 @@ class StateLeaf(Leaf):
         return self.group.active is self and not self.is_frozen
 
     def seated(self) -> Sequence[Reservation]:
-        """Return all that hold it, in the order of their grants."""
+        """Return all holders in the order of their grants."""
         return tuple(self.holders)
 
     def blockers(self, owner: OwnerRecord, share: int) -> Sequence[Reservation]:
-        """Return the holders of the state that is active instead."""
+        """Return the holders of the active state if this one is inactive."""
         del owner, share
         active = self.group.active
         return () if active is None or active is self else tuple(active.holders)
@@ -252,7 +252,7 @@ class StateLeaf(Leaf):
     def must_yield(
         self, owner: OwnerRecord, share: int, is_willing: Willing
     ) -> Sequence[Reservation] | None:
-        """Return no holders if it is active, else None: no release activates it."""
+        """Return nothing if it is active, otherwise None: no release activates it."""
         del owner, share, is_willing
         return () if self.group.active is self else None
 

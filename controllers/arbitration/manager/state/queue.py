@@ -1,8 +1,8 @@
-"""Waiting requests: queues, time limits, ends, and circles of waiting owners.
+"""Waiting requests: queues, time limits, ends, and deadlocks.
 
 A request waits for the earlier competing requests and for the blocking owners; a
-waiting owner waits for its own requests. A circle would never end, so its latest
-request is denied (Tarjan's strongly connected components).
+waiting owner waits for its own requests. A cycle would never end, so its latest request
+is denied (Tarjan's strongly connected components).
 """
 
 from collections.abc import Iterable, Iterator
@@ -36,29 +36,29 @@ from nao_testbed.models import BadInput
 from nao_testbed.models.values import short
 
 _IN_THE_WAY = (Why.BUSY, Why.OUTRANKED, Why.TIMEOUT)
-"""Reasons of requests that could not be granted."""
+"""Reasons of requests that failed because of blockers."""
 
 
 class Queue:
-    """Requests that wait, and the leaves that one of them may now be granted."""
+    """Waiting requests, and the leaves on which one may now be granted."""
 
     def __init__(self, cfg: LedgerCfg, timers: Timers, trace: Trace) -> None:
         self.cfg = cfg
-        """Rules that hold now."""
+        """Present rules."""
         self.timers = timers
         self.trace = trace
         self.waiting: dict[int, Waiting] = {}
-        """By ticket number."""
+        """Ticket number to waiting request."""
         self.unqueued: dict[int, Waiting] = {}
-        """Those of them that wait for optional leaves alone."""
+        """Waiting requests with optional leaves only."""
         self.changed: dict[Leaf, None] = {}
         """Leaves on which a request may now be granted."""
         self.eased: dict[AvailabilityWatch, None] = {}
         """Watches whose leaves changed."""
         self.entangled: dict[OwnerRecord, None] = {}
-        """Owners that both hold and wait: without one there is no deadlock."""
+        """Owners that both hold and wait; a deadlock needs one."""
         self.suspects: dict[OwnerRecord, None] = {}
-        """Owners that may wait in a circle since the last look."""
+        """Owners that may be in a cycle since the last search."""
         self._tickets = 0
 
     def make(
@@ -71,9 +71,9 @@ class Queue:
         add_to: Reservation | None,
         arrival: int | None = None,
     ) -> Waiting:
-        """Return a request with a new ticket, behind all equals; it does not wait yet.
+        """Return a request with a new ticket, ranked after all equals; not queued yet.
 
-        The arguments are fields of `Waiting`; an `arrival` puts it at another place.
+        The arguments are fields of `Waiting`; `arrival` sets another rank.
         """
         self._tickets = number = self._tickets + 1
         place, now = number if arrival is None else arrival, self.timers.now
@@ -92,7 +92,7 @@ class Queue:
         )
 
     def find(self, number: int) -> Waiting | None:
-        """Return the request of a ticket's number while it waits."""
+        """Return the waiting request with a ticket number."""
         if type(number) is not int:
             raise BadInput(
                 f"the number of a ticket is {short(number)}; give a whole number, such "
@@ -101,7 +101,7 @@ class Queue:
         return self.waiting.get(number)
 
     def announce(self, waiting: Waiting) -> None:
-        """Emit that a request has come."""
+        """Emit the arrival of a request."""
         terms = waiting.terms
         timeout_s = terms.timeout_s
         self.trace.emit(
@@ -145,19 +145,19 @@ class Queue:
             self.entangled[owner] = None
         for leaf in waiting.shares:
             leaf.join(waiting)
-            if leaf.waiters[-1] is not waiting:  # those behind wait for it
+            if leaf.waiters[-1] is not waiting:  # later requests wait for it
                 self.suspects[owner] = None
         if any(leaf.waiters for held in owner.reservations for leaf in held.shares):
-            self.suspects[owner] = None  # somebody may wait for what it holds
+            self.suspects[owner] = None  # other owners may wait for its leaves
         if not waiting.shares:
             self.unqueued[number] = waiting
 
     def dequeue(self, waiting: Waiting) -> None:
-        """Remove a request from its queues; those behind it may be next."""
+        """Remove a request from its queues; later ones may be next."""
         waiting.is_waiting = False
         number, owner = waiting.ticket.number, waiting.owner
         if self.waiting.pop(number, None) is None:
-            return  # granted in its call, it never waited
+            return  # granted at once, never queued
         del owner.waiting[number]
         if not owner.waiting:
             self.entangled.pop(owner, None)
@@ -173,7 +173,7 @@ class Queue:
     def fail(self, waiting: Waiting, kind: OutcomeKind, why: Why) -> None:
         """End a request without a grant; reservations do not change.
 
-        If a virtual owner blocks it, that is the reason, not the holders.
+        If a virtual owner blocks it, that is the reason even if holders block it too.
         """
         wanted = waiting.shares or _optional_shares(waiting)
         if why in _IN_THE_WAY and any(leaf.is_frozen for leaf in wanted):
@@ -196,12 +196,12 @@ class Queue:
         self.notify_outcome(waiting)
 
     def cancel(self, requests: Iterable[Waiting], why: Why) -> None:
-        """End requests that are not wanted any more."""
+        """Cancel requests that are no longer wanted."""
         for waiting in list(requests):
             self.fail(waiting, OutcomeKind.CANCELLED, why)
 
     def notify_outcome(self, waiting: Waiting) -> None:
-        """Notify an owner of an outcome if its call has returned long ago."""
+        """Notify an owner of an outcome if its call has already returned."""
         outcome = waiting.ticket.outcome
         if self.trace.listeners and waiting.has_waited and outcome is not None:
             self.trace.emit(
@@ -220,7 +220,7 @@ class Queue:
             self.end_promise(waiting, promise[0])
 
     def end_promise(self, waiting: Waiting, promised: Yielding) -> None:
-        """Notify holders that promised to yield, and still hold, that they may keep."""
+        """Notify holders that their promise to yield is void."""
         for holder, leaves in promised.items():
             kept = [leaf for leaf in leaves if leaf in holder.shares]
             if kept:
@@ -232,7 +232,7 @@ class Queue:
                     request=waiting.ticket.number,
                 )
 
-    # -- what has changed -------------------------------------------------------------
+    # -- changes -----------------------------------------------------------------------
 
     def touch(self, leaf: Leaf) -> None:
         """Mark a leaf whose requests may now be granted."""
@@ -247,12 +247,12 @@ class Queue:
                 self.touch(limit)
 
     def suspect(self, leaf: Leaf) -> None:
-        """Mark the owners that wait for a leaf as candidates for a circle."""
+        """Mark the owners that wait for a leaf as candidates for a cycle."""
         for waiting in leaf.waiters:
             self.suspects[waiting.owner] = None
 
     def notify_available(self) -> None:
-        """Notify, once, owners that can have again all that they lost with a token."""
+        """Notify owners once when all leaves lost with a token are available again."""
         eased = sorted(self.eased, key=lambda one: (one.token, names_of(one.lost)))
         self.eased.clear()
         for watch in eased:
@@ -270,10 +270,10 @@ class Queue:
             )
 
     def latest_in_cycle(self) -> Waiting | None:
-        """Return the last waiting request, in their order, that is part of a circle.
+        """Return the last waiting request in queue order that is part of a cycle.
 
-        A new circle passes through an owner that began to wait, or that others began to
-        wait for, so only owners reachable from these are searched.
+        A new cycle contains an owner that began to wait, or for which others began to
+        wait, so only owners reachable from these are searched.
         """
         if not self.entangled:
             return None
@@ -281,16 +281,17 @@ class Queue:
         requests = [node for node in nodes if isinstance(node, Waiting)]
         return max(requests, key=lambda waiting: waiting.key, default=None)
 
-    # -- inside -----------------------------------------------------------------------
+    # -- internals ---------------------------------------------------------------------
 
     def _time_out(self, waiting: Waiting) -> None:
         if waiting.is_waiting:
             self.fail(waiting, OutcomeKind.TIMED_OUT, Why.TIMEOUT)
 
     def _blockers(self, waiting: Waiting) -> tuple[Blocker, ...]:
-        """Return the blocking holders of a request, leaf by leaf.
+        """Return the blocking holders of a request per leaf.
 
-        For a request with only optional names, the holders of these.
+        For a request with only optional names, these are the holders of the optional
+        leaves.
         """
         found = []
         for leaf, share in (waiting.shares or _optional_shares(waiting)).items():
@@ -321,8 +322,8 @@ def _waits_for(node: _Node) -> Iterator[_Node]:
         return
     for leaf, share in node.shares.items():
         if not leaf.competes:
-            continue  # a state comes by itself, nobody has to let go of another
-        earlier = leaf.last_competitor(node)  # which waits for the ones before it
+            continue  # no release activates a state
+        earlier = leaf.last_competitor(node)  # which in turn waits for earlier ones
         if earlier is not None:
             yield earlier
         for holder in leaf.blockers(node.owner, share):
@@ -330,7 +331,7 @@ def _waits_for(node: _Node) -> Iterator[_Node]:
 
 
 def _in_cycles(roots: Iterable[_Node]) -> set[_Node]:
-    """Return all that wait for themselves, of what can be reached from some nodes.
+    """Return the nodes reachable from `roots` that are part of a cycle.
 
     Tarjan's strongly connected components of more than one node, without recursion.
     """

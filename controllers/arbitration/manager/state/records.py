@@ -1,7 +1,8 @@
-"""Owners, reservations and waiting requests, and the leaves at which they meet.
+"""Records of owners, reservations, waiting requests and leaves.
 
-They are mutable; other packages see them only through snapshots, events and outcomes. A
-leaf has its holders and waiting requests; its kinds are in `leaves`.
+Records are mutable; other packages see them only through snapshots, events and
+outcomes. A leaf has its holders and waiting requests; the kinds of leaves are in
+`leaves`.
 """
 
 from abc import ABC, abstractmethod
@@ -25,28 +26,28 @@ from nao_testbed.controllers.arbitration.tokens import (
 from nao_testbed.models.resources import ResourceKind
 
 Shares = dict["Leaf", int]
-"""Leaf to share in 1/100 %, in the order of the names."""
+"""Leaf to share in 1/100 %, in the order of names."""
 NO_LEAVES: frozenset["Leaf"] = frozenset()
 Yielding = dict["Reservation", list["Leaf"]]
-"""Yielding holders, in order, and their leaves."""
+"""Yielding holders in order, and their leaves."""
 Key = tuple[int, int, int]
-"""Place among the waiting: priority high first, then arrival, then number."""
+"""Sort key in the queue: highest priority, then arrival, then number."""
 
 
 class Terms(NamedTuple):
-    """On what terms leaves are asked for and held; the owner's defaults filled in."""
+    """Terms of a request or reservation, with the owner's defaults filled in."""
 
     priority: int
     loss: Loss
     policy: ConflictPolicy
     wins_ties: bool
-    """As asker, at its arrival."""
+    """Tie rule of the requester, applied at its arrival."""
     keeps_ties: bool
-    """As holder, later."""
+    """Tie rule as a holder, applied later."""
     timeout_s: float | None
     """Longest wait in s; None for a pause without limit."""
     retry_s: float | None = None
-    """Its own retry period in s; None: the ledger's."""
+    """Retry period of the request in s; None: the ledger's."""
 
 
 class ResolvedRequest(NamedTuple):
@@ -57,55 +58,55 @@ class ResolvedRequest(NamedTuple):
     tree: ResourceTree
     terms: Terms
     shares: Shares
-    """Essential leaves."""
+    """Essential leaves with their shares."""
     optional: dict[str, Shares]
-    """Optional name to the leaves that it adds."""
+    """Optional name to its leaves."""
     has_limits: bool
-    """Whether one of these limits the torque of motors."""
+    """True if one of the leaves limits the torque of motors."""
 
 
 @dataclass(slots=True, eq=False)
 class OwnerRecord:
-    """An owner with all that it holds and waits for."""
+    """Record of an owner with its reservations and requests."""
 
     defaults: Owner
-    """What it was declared as."""
+    """Declared owner with its defaults."""
     parent: "OwnerRecord | None"
     place: int
-    """In the order in which owners came to be known."""
+    """Rank of the owner in the order of registration."""
     line: frozenset["OwnerRecord"] = field(init=False)
-    """Itself and its ancestors."""
+    """The owner and its ancestors."""
     children: dict["OwnerRecord", None] = field(default_factory=dict)
     reservations: dict["Reservation", None] = field(default_factory=dict)
-    """In the order of their grants."""
+    """Reservations in the order of their grants."""
     waiting: dict[int, "Waiting"] = field(default_factory=dict)
-    """By ticket number."""
+    """Ticket number to waiting request."""
     resolved: ResolvedRequest | None = None
-    """What it asked for last."""
+    """Last request with its resolved leaves."""
     watches: dict["AvailabilityWatch", None] = field(default_factory=dict)
-    """What it lost and may want to have again."""
+    """Watches of lost leaves that may become available again."""
     dies: int | None = None
-    """Tick at which it counts as gone if it stays silent."""
+    """Tick at which the owner is dropped if it stays silent."""
     looked_at: int | None = None
-    """Tick of the timer that looks whether it does."""
+    """Tick of the timer that checks this."""
     is_gone: bool = False
     is_entrusted: bool = False
-    """Whether it may shift and limit motors whose holders do not forbid it."""
+    """True if the owner may shift and limit motors whose holders do not forbid it."""
     started: int | None = None
-    """Number of the behaviour that acts by its name."""
+    """Number of the start of the running behaviour."""
     is_starting: bool = False
-    """Whether that one still asks for what it needs at its start."""
+    """True while that behaviour still sends the requests of its start."""
 
     def __post_init__(self) -> None:
         self.line = frozenset({self}) | (self.parent.line if self.parent else set())
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the owner."""
         return self.defaults.name
 
     def has_any(self) -> bool:
-        """Return True if it or a descendant holds something, or waits for it."""
+        """Return True if the owner or a descendant holds or waits for a resource."""
         return bool(self.reservations or self.waiting) or any(
             child.has_any() for child in self.children
         )
@@ -117,33 +118,33 @@ class Reservation:
 
     token: Token
     first: Token
-    """Its token before any pause; otherwise its own."""
+    """First token of the reservation, before any pause."""
     owner: OwnerRecord
     shares: Shares
     terms: Terms
-    """Of its first request."""
+    """Terms of its first request."""
     arrival: int
     since: int
     """Tick of the grant."""
     lent: frozenset["Leaf"]
-    """Leaves that others may have until it recalls them."""
+    """Leaves that are lent until their recall."""
     ticket: Ticket
     """Ticket by which its token was granted."""
     ended: Refusal | None = None
-    """Why its token is dead; None while it is valid."""
+    """Refusal for its ended token; None while the token is valid."""
     why: LossCause | None = None
-    """Cause of the loss, if it was revoked."""
+    """Cause of the loss, after a revocation."""
     by: str = ""
     """Owner, virtual owner or state behind the loss."""
     covered: tuple[str, ...] = ()
-    """Once it has ended: the leaves that it had last."""
+    """After the end: the last covered leaves."""
     is_being_asked: bool = False
     allows: dict[tuple[OwnerRecord, Right], bool] | None = None
     """Permissions and prohibitions for other owners on its motors."""
     implied: frozenset["Leaf"] = NO_LEAVES
-    """Motors that it has only because it limits their torque."""
+    """Motors covered only because the reservation limits their torque."""
     enlarged_by: "dict[int, Waiting] | None" = None
-    """Waiting requests that would add to it, by ticket number."""
+    """Ticket number to waiting request that would enlarge the reservation."""
 
     def is_open_to(self, owner: OwnerRecord) -> bool:
         """Return True if an owner is a descendant of its owner and may be inside."""
@@ -152,42 +153,42 @@ class Reservation:
 
 @dataclass(slots=True, eq=False)
 class Waiting:
-    """A request, from its call to its outcome, which its owner sees on the ticket."""
+    """Request from its call to its outcome, which the owner reads on the ticket."""
 
     ticket: Ticket
     owner: OwnerRecord
     terms: Terms
     shares: Shares
-    """Essential leaves."""
+    """Essential leaves with their shares."""
     optional: dict[str, Shares]
-    """As in `ResolvedRequest`."""
+    """Optional name to its leaves, as in `ResolvedRequest`."""
     arrival: int
-    """Place among equals."""
+    """Rank among requests of equal priority."""
     add_to: Reservation | None
-    """The reservation that it would enlarge."""
+    """Reservation that the request would enlarge."""
     since: int
-    """Tick of its call."""
+    """Tick of the call."""
     firm_at: int
-    """Tick from which no equal passes it."""
+    """Tick from which no request of equal priority may overtake."""
     priority: int
     key: Key
     resumes: Token | None = None
-    """The token that was paused."""
+    """Paused token, for a resuming request."""
     first: Token | None = None
-    """Of one that resumes: the token before any pause."""
+    """First token of the reservation, for a resuming request."""
     deadline: int | None = None
-    """Tick at which it times out."""
+    """Tick of the time limit."""
     lent: frozenset["Leaf"] = NO_LEAVES
-    """Of one that resumes: what it had lent when it paused, and still has."""
+    """For a resuming request: leaves that were lent at the pause and still are."""
     recalls: bool = False
-    """Whether it takes back what `add_to` has lent."""
+    """True if the request recalls leaves that `add_to` has lent."""
     is_waiting: bool = True
     implied: frozenset["Leaf"] = NO_LEAVES
-    """Motors that it wants only because it limits their torque."""
+    """Motors requested only because their torque is limited."""
     has_waited: bool = False
-    """Whether its call has returned: then its owner learns by a notice."""
+    """True if the call has returned; then the owner is notified of the outcome."""
     promise: "tuple[Yielding, dict[Reservation, Answer]] | None" = None
-    """Holders with a deadline to release, their leaves, and all answers."""
+    """Holders with a deadline for their release, their leaves, and all answers."""
 
 
 _KEY = attrgetter("key")
@@ -197,7 +198,7 @@ LATE = 2**63
 
 
 class Freeze(NamedTuple):
-    """Hold of a virtual owner on a leaf."""
+    """Freeze of a leaf by a virtual owner."""
 
     is_total: bool
     """True if no other owner may use it."""
@@ -206,7 +207,7 @@ class Freeze(NamedTuple):
 
 
 class Leaf(ABC):
-    """A resource that is not made of others."""
+    """Resource without parts."""
 
     __slots__ = (
         "freezes",
@@ -221,31 +222,31 @@ class Leaf(ABC):
     )
     kind: ClassVar[ResourceKind]
     competes: ClassVar[bool] = True
-    """True if its waiting requests form a queue."""
+    """True if waiting requests for it form a queue."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.waiters: list[Waiting] = []
-        """Waiting requests, in their order."""
+        """Waiting requests in their order."""
         self.is_mixed = False
-        """Whether one may be firm before another of its priority that came earlier."""
+        """True if a request may become firm before an earlier one of equal priority."""
         self.freezes: dict[str, Freeze] = {}
-        """Virtual owner to what it does."""
+        """Virtual owner to its freeze."""
         self.is_frozen = False
-        """Whether one of them holds it whole."""
+        """True if a virtual owner holds the leaf totally."""
         self.is_motor = False
         self.limits: tuple[Leaf, ...] = ()
-        """Motors whose torque it limits."""
+        """Motors whose torque the leaf limits."""
         self.limited: tuple[Leaf, ...] = ()
-        """Of a motor: the leaves that limit its torque."""
+        """For a motor: leaves that limit its torque."""
         self.watches: dict[AvailabilityWatch, None] = {}
-        """Watches for its release."""
+        """Watches of its release."""
 
-    # -- seats ------------------------------------------------------------------------
+    # -- holders -----------------------------------------------------------------------
 
     @abstractmethod
     def seated(self) -> Sequence[Reservation]:
-        """Return all that hold it, those inside others before these."""
+        """Return all holders, inner reservations before outer ones."""
 
     @abstractmethod
     def blockers(self, owner: OwnerRecord, share: int) -> Sequence[Reservation]:
@@ -259,44 +260,44 @@ class Leaf(ABC):
 
     @abstractmethod
     def seat(self, reservation: Reservation, share: int) -> Reservation | None:
-        """Add a reservation; return the one that it is inside."""
+        """Add a reservation; return the reservation that encloses it."""
 
     @abstractmethod
     def unseat(self, reservation: Reservation) -> None:
-        """Remove a reservation without inner ones."""
+        """Remove a reservation that has no inner ones."""
 
     def has_scopes(self) -> bool:
         """Return True if descendants of the holder may wait inside."""
         return False
 
     def scope(self, owner: OwnerRecord) -> Reservation | None:
-        """Return the innermost ancestor's reservation, which `owner` has it from."""
+        """Return the innermost reservation of an ancestor of `owner`."""
         del owner
         return None
 
     def inside(self, reservation: Reservation) -> Sequence[Reservation]:
-        """Return the holders inside a reservation, the innermost first."""
+        """Return the holders inside a reservation, innermost first."""
         del reservation
         return ()
 
     def is_lent(self, reservation: Reservation) -> bool:
-        """Return True if a descendant has it in the place of one that holds it."""
+        """Return True if a descendant holds the leaf inside this reservation."""
         del reservation
         return False
 
     def is_open(self) -> bool:
-        """Return True if it may be granted at all."""
+        """Return True if the leaf can be granted at present."""
         return not self.is_frozen
 
     def effort_cap(self) -> float:
-        """Return the largest stiffness that its virtual owners allow."""
+        """Return the largest stiffness allowed by virtual owners."""
         caps = [f.effort_cap for f in self.freezes.values() if f.effort_cap is not None]
         return min(caps, default=1.0)
 
     # -- the queue --------------------------------------------------------------------
 
     def join(self, waiting: Waiting) -> None:
-        """Put a request at its place: by priority, then arrival."""
+        """Insert a request by priority, then arrival."""
         waiters = self.waiters
         place = bisect_left(waiters, waiting.key, key=_KEY)
         if not waiters:
@@ -309,14 +310,14 @@ class Leaf(ABC):
                 self.is_mixed = True
 
     def leave(self, waiting: Waiting) -> None:
-        """Take a request out of the queue."""
+        """Remove a request from the queue."""
         del self.waiters[bisect_left(self.waiters, waiting.key, key=_KEY)]
 
     def first_competitor(self, waiting: Waiting, tick: int) -> Waiting | None:
-        """Return the first that waits before this one, for the same scope, and firmly.
+        """Return the first firm request before this one for the same scope.
 
-        Among equals one may be passed until it has waited for a while, if the ledger
-        says so; by default it is firm from its first tick.
+        A request is firm when equals may no longer overtake it: after the ledger's
+        overtaking time, by default at once.
         """
         waiters = self.waiters
         if not self.competes or not waiters or waiters[0].key >= waiting.key:
@@ -326,7 +327,7 @@ class Leaf(ABC):
             if first.firm_at <= tick or first.priority > waiting.priority:
                 return first
             if not self.is_mixed:
-                return None  # those behind it are firm later
+                return None  # later requests become firm later
         scope = self.scope(waiting.owner)
         for other in waiters:
             if other.key >= waiting.key:
@@ -346,18 +347,18 @@ class Leaf(ABC):
         return next((one for one in earlier if self.scope(one.owner) is scope), None)
 
     def is_available(self, waiting: Waiting) -> bool:
-        """Return False if neither it nor one behind it can be granted unasked."""
+        """Return False if this and all later requests need demands for a grant."""
         del waiting
         return True
 
     def heads(self, tick: int) -> Iterator[Waiting]:
-        """Yield the requests that may be next: in each scope up to the first firm one.
+        """Yield the candidates for the next grant: per scope up to the first firm one.
 
-        Iterating again after each change of the leaf misses none.
+        Restart the iteration after each change of the leaf.
         """
         has_scopes = self.competes and self.has_scopes()
         closed: set[Reservation | None] = set()
-        for waiting in self.waiters:  # which may change meanwhile
+        for waiting in self.waiters:  # the list may change during iteration
             scope = self.scope(waiting.owner) if has_scopes else None
             if scope in closed:
                 continue
@@ -377,7 +378,7 @@ def names_of(leaves: Iterable[Leaf]) -> tuple[str, ...]:
 
 @dataclass(slots=True, eq=False)
 class AvailabilityWatch:
-    """Watch of an owner on leaves that were revoked for another owner."""
+    """Watch of leaves that were revoked from an owner for another owner."""
 
     owner: OwnerRecord
     token: TokenId
@@ -389,13 +390,13 @@ class AvailabilityWatch:
             leaf.watches[self] = None
 
     def forget(self) -> None:
-        """Take the marks off."""
+        """Remove the watch from its leaves."""
         self.owner.watches.pop(self, None)
         for leaf in self.lost:
             leaf.watches.pop(self, None)
 
     def can_have_all(self) -> bool:
-        """Return True if the owner could take back everything, before any waiter."""
+        """Return True if the owner could be granted all leaves before any waiter."""
         return all(
             leaf.is_open() and not leaf.waiters and not leaf.blockers(self.owner, share)
             for leaf, share in self.lost.items()

@@ -1,4 +1,4 @@
-"""The tree of resources and its leaves; from the names of a request to leaves."""
+"""Tree of resources and its leaves, and resolution of requests to leaves."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -41,10 +41,10 @@ from nao_testbed.models.resources import ResourceKind
 
 
 class Resources:
-    """Present tree of names, and the record of each leaf."""
+    """Present resource tree, and the record of each leaf."""
 
     def __init__(self, tree: ResourceTree, held: Holdings) -> None:
-        """Make all leaves."""
+        """Create the records of all leaves."""
         self.tree = tree
         self.leaves: dict[str, Leaf] = {}
         self.groups: dict[str, StateGroup] = {}
@@ -62,17 +62,17 @@ class Resources:
             for motor in limit.limits:
                 motor.limited += (limit,)
 
-    # -- finding ----------------------------------------------------------------------
+    # -- queries -----------------------------------------------------------------------
 
     def leaf(self, name: str) -> Leaf:
-        """Return a leaf."""
+        """Return the record of a leaf."""
         try:
             return self.leaves[name]
         except (KeyError, TypeError):
             raise self._no_leaf(name) from None
 
     def below(self, names: Iterable[str]) -> list[Leaf]:
-        """Return all leaves at or below some names, sorted."""
+        """Return all leaves at or below the names, sorted."""
         found = {leaf for name in names for leaf in self.tree.leaves(name)}
         return [self.leaves[name] for name in sorted(found)]
 
@@ -83,18 +83,18 @@ class Resources:
     def state(
         self, group: str, name: str | None
     ) -> tuple[StateGroup, StateLeaf | None]:
-        """Return a set of states and a state of it; None for the name None."""
+        """Return a set of states and the named state; None for the name None."""
         states = self.group(group)
         if name is None:
             return states, None
         return states, find_name(states.leaves, name, "State", f"set {group!r}")
 
     def covered(self, held: Reservation, names: Sequence[str]) -> list[Leaf]:
-        """Return the leaves of a reservation that are meant by some names, sorted.
+        """Return the leaves of a reservation at or below the names, sorted.
 
         Raises:
             UnknownName: a resource is not in the tree.
-            BadInput: there is no name, or the reservation covers nothing of one.
+            BadInput: there is no name, or the reservation covers no leaf of a name.
         """
         if not names:
             raise BadInput(
@@ -125,13 +125,13 @@ class Resources:
         *,
         recalls: bool = False,
     ) -> Waiting:
-        """Return a request with its leaves found and its owner's defaults filled in.
+        """Return a request with resolved leaves and its owner's defaults.
 
-        One that recalls what it has lent comes before all equals: it never gave it up.
+        A recall of lent leaves precedes all requests of equal priority.
 
         Raises:
             UnknownName: a resource is not in the tree.
-            BadInput: a name cannot be asked for in this way.
+            BadInput: a name cannot be requested in this way.
         """
         wanted, defaults = owner.resolved, owner.defaults
         if (
@@ -149,7 +149,7 @@ class Resources:
                 loss=held.loss, policy=held.policy, keeps_ties=held.keeps_ties
             )
             if recalls:
-                terms = terms._replace(priority=held.priority)  # whatever it may now
+                terms = terms._replace(priority=held.priority)  # as at the grant
         shares, optional = wanted.shares, wanted.optional
         if wanted.has_limits and not recalls:
             shares = _in_order({**shares, **other_motors(shares, owner)})
@@ -204,7 +204,7 @@ class Resources:
         """Return the priority by the kind of operation, the resources, or the owner.
 
         Raises:
-            UnknownName: there is no such kind of operation.
+            UnknownName: the kind of operation does not exist.
         """
         cfg, kind = self._queue.cfg, request.operation
         if kind is not None:
@@ -224,7 +224,7 @@ class Resources:
             name = request.resources[0]
             leaf = leaves.get(name)
             if leaf is not None and leaf.kind is ResourceKind.EXCLUSIVE:
-                return {leaf: FULL}  # the common case, found at once
+                return {leaf: FULL}  # fast path for the common case
         shares: dict[str, int] = {}
         for name in request.resources:
             shares.update(self._exclusive_or_state(name))
@@ -255,7 +255,7 @@ class Resources:
             )
         return dict.fromkeys(exclusive, FULL)
 
-    # -- resources come and go --------------------------------------------------------
+    # -- changes of the tree -----------------------------------------------------------
 
     def add(self, name: str, parent: str, kind: ResourceKind) -> None:
         """Register a leaf; a parent that was a leaf becomes a composite."""
@@ -269,7 +269,7 @@ class Resources:
         self._emit_added(name)
 
     def remove(self, name: str) -> None:
-        """Forget a leaf; a composite that has no parts any more becomes one."""
+        """Remove a leaf; a composite without remaining parts becomes a leaf."""
         device = self.tree.node(name).device
         if device is not None:
             raise BadInput(
@@ -347,7 +347,7 @@ class Resources:
 
 
 def _rule_of(leaf: str, rules: Mapping[str, int], tree: ResourceTree) -> int | None:
-    """Return the rule for a leaf, or for the smallest composite around it."""
+    """Return the rule for a leaf, or for the smallest composite that contains it."""
     name: str | None = leaf
     while name is not None and name not in rules:
         name = tree.parent(name)

@@ -1,4 +1,4 @@
-"""The present tick of a ledger and the calls that are due at later ones."""
+"""Present tick of a ledger, and calls scheduled at later ticks."""
 
 import heapq
 from collections.abc import Callable
@@ -7,12 +7,12 @@ from enum import IntEnum
 from nao_testbed.controllers.arbitration.manager.state.records import Waiting
 
 _FEW = 64
-"""Timers of ended requests that are not worth a clean-up."""
+"""Number of obsolete timers below which no clean-up runs."""
 _Timer = tuple[int, "Due", int, int, Callable[[], None], Waiting | None]
 
 
 class Due(IntEnum):
-    """Kinds of timers, in the order in which those of one tick are called."""
+    """Kinds of timers in the order of calls within one tick."""
 
     TIMEOUT = 0
     PROMISE = 1
@@ -29,7 +29,7 @@ class Timers:
 
     def __init__(self) -> None:
         self.now = 0
-        """Present tick: that of the last call."""
+        """Present tick, the tick of the last call."""
         self._heap: list[_Timer] = []
         self._count = 0
         self._over = 0
@@ -43,20 +43,21 @@ class Timers:
         place: int = 0,
         waiting: Waiting | None = None,
     ) -> None:
-        """Make a call at a tick.
+        """Schedule a call at a tick.
 
         Args:
             tick: tick of the call.
             due: kind of the timer.
             call: function to call.
-            place: order among timers of one kind and tick; then the earlier made first.
-            waiting: the request that the timer serves.
+            place: order among timers of one kind and tick; then the earlier created
+                first.
+            waiting: request that the timer belongs to; None: no request.
         """
         self._count += 1
         heapq.heappush(self._heap, (tick, due, place, self._count, call, waiting))
 
     def next_due(self) -> int | None:
-        """Return the tick of the next call, None if there is none."""
+        """Return the tick of the next call, or None."""
         return self._heap[0][0] if self._heap else None
 
     def take(self, tick: int, kind: Due) -> list[Callable[[], None]]:
@@ -74,7 +75,7 @@ class Timers:
         return heapq.heappop(self._heap)[4]
 
     def ended(self) -> None:
-        """Count the two obsolete timers of an ended request with a time limit."""
+        """Count the two obsolete timers of an ended request that had a time limit."""
         self._over += 2
         if self._over > max(_FEW, len(self._heap) // 2):
             self._heap = [

@@ -1,4 +1,4 @@
-"""The events of a ledger and the listeners that they are delivered to."""
+"""Events of a ledger, and their delivery to listeners."""
 
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -20,27 +20,27 @@ Listener = Callable[[Event], None]
 class Trace(AbstractContextManager[None]):
     """Events in order, and their listeners.
 
-    Events are collected (`emit`) during a call and delivered (`tell`) at its end, so
-    that calls of listeners find all changes complete. In a block `with trace:` nothing
-    is delivered before its end.
+    Events are collected during a call (`emit`) and delivered at its end
+    (`deliver_events`), so that listeners find all changes complete. A block `with
+    trace:` delays the delivery to its end.
     """
 
     def __init__(self, timers: Timers, listeners: Iterable[Listener]) -> None:
         self.listeners = list(listeners)
         self.at_once: dict[int, Listener] = {}
-        """Quick listeners of this project, by id, which `post` never takes over: a
-        foreign listener may say that it equals one of them."""
+        """Ids of built-in listeners, which are called directly and never by `post`. Ids
+        are used since a foreign listener could compare equal to one of them."""
         self.post: Callable[[Listener, Event], None] | None = None
-        """Delivers to all other listeners in place of a direct call."""
+        """Function that delivers to all other listeners; None: direct calls."""
         self.fault: Exception | None = None
         """First error of a listener; the next `advance` raises it."""
         self.turns = 0
-        """How many times over listeners have called in answer to each other; 0 while
-        nothing is delivered."""
+        """Number of rounds in which listeners have called in response to events; 0
+        outside a delivery."""
         self._timers = timers
         self._pending_events: deque[Event] = deque()
         self._n_quiet = 0
-        """Blocks begun and not ended."""
+        """Number of open blocks."""
 
     def __enter__(self) -> None:
         self._n_quiet += 1
@@ -53,7 +53,7 @@ class Trace(AbstractContextManager[None]):
     def emit(self, event: Event) -> None:
         """Collect an event if there are listeners.
 
-        Frequent callers check for listeners first, so that no unused event is created.
+        Frequent callers check for listeners first, to avoid creating unused events.
         """
         if self.listeners:
             self._pending_events.append(event)
@@ -86,13 +86,13 @@ class Trace(AbstractContextManager[None]):
             )
 
     def deliver_events(self) -> None:
-        """Deliver all collected events, then those of calls that listeners make.
+        """Deliver all collected events, then the events caused by listeners.
 
         Raises:
-            BaseException: what ends the program, once everything is delivered.
+            BaseException: an exit exception of a listener, after the delivery.
         """
         if self.turns or self._n_quiet:
-            return  # the delivery under way goes on with it, or the end of the block
+            return  # delivered by the running delivery, or at the end of the block
         pending, end = self._pending_events, None
         while pending:
             self.turns += 1
@@ -105,7 +105,7 @@ class Trace(AbstractContextManager[None]):
                         else:
                             self.post(listener, event)
                     except Exception as fault:  # noqa: BLE001  the others hear it too
-                        if self.fault is None:  # its own truth is foreign code
+                        if self.fault is None:  # `bool(fault)` could call foreign code
                             self.fault = fault
                     except BaseException as ends:  # noqa: BLE001  as above
                         end = ends if end is None else end
@@ -114,6 +114,6 @@ class Trace(AbstractContextManager[None]):
             raise end
 
     def take_fault(self) -> Exception | None:
-        """Return what a listener raised since the last time, and forget it."""
+        """Return and clear the pending error of a listener."""
         fault, self.fault = self.fault, None
         return fault
