@@ -242,9 +242,10 @@ def _problem_of(path: Path, frame: "pd.DataFrame") -> str | None:
     if not np.isfinite(frame[TIME_COLUMN]).all():
         return f"column {TIME_COLUMN} has invalid times"
     angles = [str(n) for n in frame if str(n).startswith(ANGLES)]
-    for name in angles if path.name != LAST_SECOND_FILE else ():
-        if not (frame[name].abs() < LARGEST_RAD).all():  # nor is NaN
-            return f"column {name} has invalid angles"
+    if path.name != LAST_SECOND_FILE:
+        is_valid = (np.abs(frame[angles].to_numpy()) < LARGEST_RAD).all(axis=0)
+        if not is_valid.all():  # NaN is not valid either
+            return f"column {angles[int(is_valid.argmin())]} has invalid angles"
     return None
 
 

@@ -6,8 +6,8 @@ triangle in space, w_k = (b_k / z_k) / Σ (b_i / z_i), with b of the picture pla
 
     grey (ambient + diffuse max(0, n · l)),    n ~ Σ w_k n_k,
 
-with the direction l to the lamp and the normals n_k of the corners: the mean of the
-faces there, weighted by area, that meet at less than `CREASE`.
+with the direction l to the lamp and the normals n_k of the corners
+(`meshes.corner_normals`).
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from nao_testbed.experiments.heat.figures.meshes import Shape
+from nao_testbed.experiments.heat.figures.meshes import Shape, drum_of
+from nao_testbed.experiments.heat.figures.solids import box
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine import make_engine
@@ -27,13 +28,8 @@ from nao_testbed.sim.engine.interface import (
     rotation_from_quaternion,
 )
 from nao_testbed.sim.engine.obstacles import Obstacle
-from nao_testbed.sim.engine.picture_urdf import box, drum_of
 from nao_testbed.sim.engine.world import Camera, Rendering, WorldCfg, slope_quaternion
 
-CREASE = np.deg2rad(35.0)
-"""Faces that meet at more have an edge between them."""
-SAME_M = 1e-6
-"""Corners that are nearer to each other are one."""
 WOOD, SKY = (194, 166, 128), (214, 224, 232)
 """Colours of obstacles, and of where there is nothing."""
 
@@ -42,18 +38,23 @@ class DrawnRobot:
     """A robot's shapes; `place` it, then `render` it, as often as needed; `close`."""
 
     def __init__(
-        self, robot: Robot, shapes: Sequence[Shape], world: WorldCfg | None = None
+        self,
+        robot: Robot,
+        engine: Engine,
+        shapes: Sequence[Shape],
+        world: WorldCfg | None = None,
     ) -> None:
-        """Put the robot on level ground.
+        """Take its shapes.
 
         Args:
             robot: whose shapes.
+            engine: source of the poses of its links, see `posing_engine`.
             shapes: in the frames of its links.
             world: whose obstacles `photograph` shows; None: there are none.
         """
         absent = {j.link for j in robot.joints if j.name in robot.absent_joints}
         self._shapes = [one for one in shapes if one.link not in absent]
-        self._engine = posing_engine(robot)
+        self._engine = engine
         drums = tuple(drum_of(name) for name in robot.joint_names)
         self.links = (*(link.name for link in robot.links), *drums)
         names = [(one.joint and drum_of(one.joint)) or one.link for one in self._shapes]
@@ -61,7 +62,6 @@ class DrawnRobot:
         sizes = [len(one.triangles) for one in self._shapes]
         self._link = np.repeat(link, sizes)
         self._grey = np.repeat([float(one.rgb[0]) for one in self._shapes], sizes)
-        self._normals = [corner_normals(s.points, s.triangles) for s in self._shapes]
         world = world or WorldCfg()
         boxes = [_corners_of(one, world.slope_deg) for one in world.obstacles]
         self._boxes = np.concatenate([np.zeros((0, 3, 3)), *boxes])
@@ -122,10 +122,10 @@ class DrawnRobot:
     def _in_the_world(self) -> tuple[FloatArray, FloatArray]:
         """Return corners in m and their normals, both (n triangles, 3, 3)."""
         corners, normals = [], []
-        for shape, normal in zip(self._shapes, self._normals, strict=True):
+        for shape in self._shapes:
             p, R = self._engine.link_pose(shape.link)  # noqa: N806
             corners.append((shape.points @ R.T + p)[shape.triangles])
-            normals.append(normal @ R.T)
+            normals.append(shape.normals @ R.T)
         return np.concatenate(corners), np.concatenate(normals)
 
 
@@ -141,33 +141,6 @@ def posing_engine(robot: Robot) -> Engine:
         raise
     except BadInput:
         return make_engine(robot, WorldCfg(engine="mujoco"))
-
-
-def corner_normals(points: FloatArray, triangles: NDArray[np.intp]) -> FloatArray:
-    """Return the unit normals (m, 3, 3) at the corners of triangles.
-
-    Args:
-        points: (n, 3) in m.
-        triangles: (m, 3) rows of `points`.
-    """
-    _, vertex = np.unique(np.rint(points / SAME_M), axis=0, return_inverse=True)
-    of_corner = vertex.ravel()[triangles].ravel()  # (3 m,)
-    a, b, c = (points[triangles[:, k]] for k in range(3))
-    area = np.cross(b - a, c - a)  # (m, 3), twice the area long
-    face = area / np.maximum(np.linalg.norm(area, axis=1, keepdims=True), 1e-30)
-    order = np.argsort(of_corner, kind="stable")
-    start = np.searchsorted(of_corner[order], of_corner)
-    count = np.bincount(of_corner)[of_corner]
-    # Each corner with all faces at its vertex, itself among them.
-    mine = np.repeat(np.arange(len(of_corner)), count)
-    within = np.arange(len(mine)) - np.repeat(np.cumsum(count) - count, count)
-    other = order[np.repeat(start, count) + within] // 3
-    is_smooth = np.einsum("ij,ij->i", face[mine // 3], face[other]) > np.cos(CREASE)
-    total = np.zeros((len(of_corner), 3))
-    np.add.at(total, mine[is_smooth], area[other[is_smooth]])
-    length = np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-30)
-    normals: FloatArray = (total / length).reshape(-1, 3, 3)
-    return normals
 
 
 def lit(camera: Camera, normals: FloatArray, weights: FloatArray) -> FloatArray:

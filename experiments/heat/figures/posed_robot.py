@@ -14,7 +14,7 @@ import numpy as np
 
 from nao_testbed.experiments.closed_loop.recording import base_pose_of, recorded_channel
 from nao_testbed.experiments.heat.figures.drawing import DrawnRobot, posing_engine
-from nao_testbed.experiments.heat.figures.meshes import dress
+from nao_testbed.experiments.heat.figures.meshes import Body, drums, read_body
 from nao_testbed.models import Robot
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.world import Camera, WorldCfg
@@ -84,23 +84,23 @@ def last_pose(
     )
 
 
-def dressed(robot: Robot, pose: Pose, world: WorldCfg | None = None) -> DrawnRobot:
+def dressed(
+    robot: Robot, pose: Pose, world: WorldCfg | None = None, body: Body | None = None
+) -> DrawnRobot:
     """Return the dressed robot at rest in a pose, to be closed.
 
     Args:
         robot: any robot; every joint gets a drum.
         pose: in which the drums are measured.
         world: whose obstacles are drawn; None: none.
+        body: its shapes, where several of it are drawn; None: they are read.
     """
-    where = (pose.q, pose.base_position, pose.base_quaternion)
-    plain = posing_engine(robot)
-    plain.place(*where)
-    frames = {link.name: plain.link_pose(link.name) for link in robot.links}
-    plain.close()
-    shapes, _ = dress(robot, frames)
-    drawn = DrawnRobot(robot, shapes, world)
-    drawn.place(*where)
-    return drawn
+    body = body or read_body(robot)
+    engine = posing_engine(robot)
+    engine.place(pose.q, pose.base_position, pose.base_quaternion)
+    frames = {link.name: engine.link_pose(link.name) for link in robot.links}
+    shapes = (*body.shapes, *drums(robot, body, frames))
+    return DrawnRobot(robot, engine, shapes, world)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

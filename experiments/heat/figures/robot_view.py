@@ -3,7 +3,7 @@
     view = view_robot(robot, "PoseInit")  # or view_robots, in given poses
     image = view.painted({"LAnklePitch": 80.0, ...})
 
-The robot is dressed (`sim.engine.picture_urdf`): smooth, grey, a drum at every joint,
+The robot is dressed (`meshes`): smooth, grey, a drum at every joint,
 and drawn in light from the front left (`DrawnRobot`). Its shadow on the ground is its
 blurred outline from the position of the lamp.
 """
@@ -14,8 +14,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import center_of_mass, gaussian_filter, label, map_coordinates
+from scipy.ndimage import (
+    center_of_mass,
+    find_objects,
+    gaussian_filter,
+    label,
+    map_coordinates,
+)
 
+from nao_testbed.experiments.heat.figures.meshes import drum_of, read_body
 from nao_testbed.experiments.heat.figures.posed_robot import (
     FROM,
     FROM_THE_SIDE,
@@ -30,7 +37,6 @@ from nao_testbed.experiments.heat.figures.posed_robot import (
 )
 from nao_testbed.models import Robot
 from nao_testbed.models.values import FloatArray
-from nao_testbed.sim.engine.picture_urdf import drum_of
 from nao_testbed.sim.engine.world import Camera, Rendering
 
 if TYPE_CHECKING:
@@ -85,8 +91,11 @@ def lit(
     is_ground = ~is_robot & np.isfinite(to_ground)
     to_ground = np.where(is_ground, to_ground, 1.0)
     points = np.array(camera.eye) + camera.rays() * to_ground[..., None]
-    on_ground = covered(points, sun, 5.0)
-    beneath = covered(points, sky, 12.0)
+    # Shadows are blurred: one value for the pixels that are shown as one.
+    block = np.ones((OVERSAMPLING, OVERSAMPLING))
+    sparse = points[:: len(block), :: len(block)]
+    on_ground = np.kron(covered(sparse, sun, 5.0), block)
+    beneath = np.kron(covered(sparse, sky, 12.0), block)
 
     body = (1.12 * rendering.rgb[..., 0] / 255.0).clip(0.0, 1.0)
     ground = (1.0 - 0.12 * on_ground) * (1.0 - 0.2 * beneath)
@@ -241,7 +250,8 @@ def view_robots(
     slope = np.deg2rad(slope_deg)
     normal = np.array([-np.sin(slope), 0.0, np.cos(slope)])
     towards = FROM_THE_SIDE if abs(slope_deg) > SLOPE_SEEN_DEG else FROM
-    drawn = [dressed(robot, pose) for pose in poses]
+    body = read_body(robot)
+    drawn = [dressed(robot, pose, body=body) for pose in poses]
     try:
         outlines = [outline(one, towards, one.base_pose()[0]) for one in drawn]
         cameras = aim(outlines, height * OVERSAMPLING)
@@ -267,19 +277,34 @@ def _view(
 ) -> RobotView:
     image, light = lit(rendering, sun, sky, normal)
     drums = {name: rendering.sees(drum_of(name)) for name in robot.joint_names}
+    boxes = find_objects(rendering.link + 1)  # of the links that show
+    shown = {n: box for n, box in zip(rendering.links, boxes, strict=False) if box}
     return RobotView(
         rendering=rendering,
         brightness=image,
         light=light,
         drums=drums,
-        centres={n: _centre(mask) for n, mask in drums.items() if mask.any()},
+        centres={
+            name: _centre(mask, *shown[drum_of(name)])
+            for name, mask in drums.items()
+            if drum_of(name) in shown
+        },
     )
 
 
-def _centre(mask: NDArray[np.bool_]) -> tuple[float, float]:
-    """Return column and row of the middle of the largest piece that shows."""
-    pieces, _ = label(mask)
+def _centre(
+    mask: NDArray[np.bool_], rows: slice, columns: slice
+) -> tuple[float, float]:
+    """Return column and row of the middle of the largest piece of a mask.
+
+    Args:
+        mask: (height, width).
+        rows: rows that have all of it.
+        columns: columns that have all of it.
+    """
+    pieces, _ = label(mask[rows, columns])
     sizes = np.bincount(pieces.ravel())
     sizes[0] = 0  # where the drum does not show
     row, column = center_of_mass(pieces == sizes.argmax())
-    return float(column) / OVERSAMPLING, float(row) / OVERSAMPLING
+    x, y = columns.start + float(column), rows.start + float(row)
+    return x / OVERSAMPLING, y / OVERSAMPLING

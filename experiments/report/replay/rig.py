@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 from scipy.spatial.transform import Rotation
 
-from nao_testbed.experiments.heat.figures.meshes import Shape, dress
+from nao_testbed.experiments.heat.figures.meshes import Shape, drums, read_body
 from nao_testbed.models import LedGroup, Robot
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.engine_urdf import rotation_from_rpy
@@ -142,8 +142,9 @@ def clothe(robot: Robot, q: FloatArray) -> Rig:
     tree = read_tree(robot.urdf)
     poses = place_links(tree, robot.base_link, robot.joint_names, q[None, :])
     frames = {link: (p[0], R[0]) for link, (R, p) in poses.items()}
-    shapes, left_out = dress(robot, frames)
-    return Rig(robot=robot, tree=tree, shapes=shapes, n_left_out=left_out)
+    body = read_body(robot)
+    shapes = (*body.shapes, *drums(robot, body, frames))
+    return Rig(robot=robot, tree=tree, shapes=shapes, n_left_out=body.n_left_out)
 
 
 OFF = 45.0

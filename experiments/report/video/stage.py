@@ -12,6 +12,7 @@ from PIL import Image, ImageDraw
 from scipy.spatial.transform import Rotation
 
 from nao_testbed.experiments.heat.figures.drawing import DrawnRobot
+from nao_testbed.experiments.heat.figures.meshes import drum_of
 from nao_testbed.experiments.heat.figures.posed_robot import (
     FROM,
     FROM_THE_SIDE,
@@ -33,7 +34,6 @@ from nao_testbed.experiments.heat.figures.robot_view import (
 )
 from nao_testbed.experiments.report.replay.track import RobotTrack
 from nao_testbed.models.values import FloatArray
-from nao_testbed.sim.engine.picture_urdf import drum_of
 from nao_testbed.sim.engine.world import Camera, Rendering, WorldCfg
 
 OVERSAMPLING = 1.5

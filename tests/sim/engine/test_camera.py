@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nao_testbed.models import default_robot_folder, load_robot
-from nao_testbed.sim.engine.picture_urdf import Mesh, box, cylinder, sphere
 from nao_testbed.sim.engine.world import Camera, WorldCfg
 from tests.messages import Messages, each
 
@@ -72,34 +71,6 @@ def test_what_is_seen_lies_on_the_robot() -> None:
     )
     assert np.abs(on_head - head).max() < 0.13
     assert seen[:, 2].max() == on_head[:, 2].max()
-
-
-def volume(mesh: Mesh) -> float:
-    """By the divergence theorem; negative where triangles face inwards."""
-    a, b, c = (mesh.points[mesh.triangles[:, i]] for i in range(3))
-    return float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0)
-
-
-@pytest.mark.parametrize(
-    ("mesh", "expected"),
-    [
-        (sphere(0.03), 4.0 / 3.0 * np.pi * 0.03**3),
-        (cylinder(0.03, 0.08, bevel=0.0005), np.pi * 0.03**2 * 0.08),
-        (box(np.array([0.1, 0.2, 0.3])), 0.006),
-    ],
-    ids=["sphere", "cylinder", "box"],
-)
-def test_a_mesh_encloses_its_shape_and_faces_outwards(
-    mesh: Mesh, expected: float
-) -> None:
-    assert volume(mesh) == pytest.approx(expected, rel=0.04)
-    assert volume(mesh) <= expected * (1.0 + 1e-9)
-    corners = mesh.points[mesh.triangles]
-    faces = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    has_area = np.linalg.norm(faces, axis=1) > 1e-12
-    normals = mesh.normals[mesh.triangles].mean(axis=1)
-    assert (np.einsum("ij,ij->i", faces, normals)[has_area] > 0.0).all()
-    np.testing.assert_allclose(np.linalg.norm(mesh.normals, axis=1), 1.0)
 
 
 def test_messages(messages: Messages) -> None:

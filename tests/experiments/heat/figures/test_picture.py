@@ -1,8 +1,9 @@
-import dataclasses
 import itertools
 import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,12 @@ from PIL import Image
 
 from nao_testbed.controllers.registry import make_controller
 from nao_testbed.experiments.closed_loop.loop import Loop
+from nao_testbed.experiments.heat.figures.meshes import (
+    Shape,
+    drum_of,
+    drums,
+    read_body,
+)
 from nao_testbed.experiments.heat.figures.posed_robot import (
     FROM,
     Pose,
@@ -34,7 +41,6 @@ from nao_testbed.experiments.heat.figures.robot_view import (
 )
 from nao_testbed.models import Robot, UnknownName, default_robot_folder, load_robot
 from nao_testbed.sim.engine import make_engine
-from nao_testbed.sim.engine.picture_urdf import write_picture_urdf
 from nao_testbed.sim.engine.world import WorldCfg
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg, misalignment_of
 from tests.models.load.test_numbers import FRAME, spoilt
@@ -180,8 +186,48 @@ def test_the_picture_needs_no_engine_but_mujoco(
     assert off.mean() < 0.2  # of 255: it stands some µm higher or lower
 
 
+def with_visuals(robot: Robot, shapes: Sequence[Shape], urdf: Path) -> Path:
+    """Write the robot's URDF with these shapes instead of its own, drums as links."""
+    tree = ET.parse(robot.urdf)
+    root = tree.getroot()
+    for link in root.findall("link"):
+        for visual in link.findall("visual"):
+            link.remove(visual)
+    for i, shape in enumerate(shapes):
+        corners = shape.points[shape.triangles].reshape(-1, 3).tolist()
+        normals = shape.normals.reshape(-1, 3).tolist()
+        lines = ["v {} {} {}".format(*p) for p in corners]
+        lines += ["vn {} {} {}".format(*n) for n in normals]
+        lines += [
+            f"f {k}//{k} {k + 1}//{k + 1} {k + 2}//{k + 2}"
+            for k in range(1, len(corners), 3)
+        ]
+        path = urdf.with_name(f"{i}.obj")
+        path.write_text("\n".join(lines) + "\n", encoding="ascii")
+        if shape.joint is None:
+            (link,) = root.findall(f"link[@name='{shape.link}']")
+        else:
+            name = drum_of(shape.joint)
+            link = ET.fromstring(
+                f'<link name="{name}"><inertial><mass value="1e-6"/><inertia ixx="1e-9"'
+                ' iyy="1e-9" izz="1e-9" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+            )
+            joint = f'<joint name="{name}" type="fixed"><parent link="{shape.link}"/>'
+            root.extend([link, ET.fromstring(f'{joint}<child link="{name}"/></joint>')])
+        grey = shape.rgb[0] / 255.0
+        link.append(
+            ET.fromstring(
+                f'<visual><geometry><mesh filename="{path}"/></geometry><material name='
+                f'"m{i}"><color rgba="{grey} {grey} {grey} 1"/></material></visual>'
+            )
+        )
+    ET.indent(tree)  # PyBullet cuts lines at a thousand letters
+    tree.write(urdf)
+    return urdf
+
+
 @pytest.mark.slow(covers=True)
-def test_a_drawing_is_what_pybullet_sees(nao: Robot) -> None:
+def test_a_drawing_is_what_pybullet_sees(nao: Robot, tmp_path: Path) -> None:
     """Of the same shapes: which link a pixel shows, how far off, and how bright.
 
     PyBullet samples its pixels half a pixel aside, which shows along edges.
@@ -193,9 +239,11 @@ def test_a_drawing_is_what_pybullet_sees(nao: Robot) -> None:
     (camera,) = aim([outline(drawn, FROM, pose.base_position)], 480)
     mine = drawn.render(camera)
     frames = {link.name: drawn.link_pose(link.name) for link in nao.links}
-    with TemporaryDirectory() as folder:
-        clothes = write_picture_urdf(nao, frames, nao.joint_names, Path(folder))
-        engine = bullet_engine.BulletEngine(clothes, WorldCfg())
+    body = read_body(nao)
+    urdf = with_visuals(
+        nao, (*body.shapes, *drums(nao, body, frames)), tmp_path / nao.urdf.name
+    )
+    engine = bullet_engine.BulletEngine(replace(nao, urdf=urdf), WorldCfg())
     engine.place(*where)
     its = engine.render(camera)
     engine.close()
@@ -333,7 +381,7 @@ def test_all_words_are_in_the_picture_and_none_on_the_head(
 ) -> None:
     """Of robots that lie or stand, with the hottest joint anywhere in the picture."""
     height, width = shape
-    robot = dataclasses.replace(
+    robot = replace(
         view,
         brightness=np.ones((2 * height, 2 * width, 3)),
         drums={},
