@@ -1,7 +1,7 @@
 """Engine-free control: the robot interface and the controllers.
 
-Names are imported on first use, from the modules in `__init__.pyi`: users of the robot
-interface do not wait for the import of the dynamics.
+Names are imported on first use from the modules in `__init__.pyi`, so that users of the
+robot interface do not wait for the import of the dynamics.
 """
 
 import lazy_loader

@@ -124,8 +124,8 @@ BUILT_IN: Mapping[str, ControllerFactory] = {
     "minheat": _limited("minheat", _GUARDED, _minheat),
 }
 """Built-in controllers: no limit except the motor's; constant stiffness; constant
-current; the simplified model of ES2659053 under a guard that catches pushes; the
-nudges of RoboCup teams; set-points shifted to the minimum heat, guarded."""
+current; the simplified model of ES2659053 with a guard against pushes; the nudges of
+RoboCup teams; set-points shifted to minimum heat, with a guard."""
 
 VARIANTS: Mapping[str, ControllerFactory] = {
     "smart-document": _limited("smart-document", SmartStiffnessCfg()),
@@ -136,9 +136,9 @@ VARIANTS: Mapping[str, ControllerFactory] = {
     ),
     "minheat-no-gear": _limited("minheat-no-gear", _GUARDED, _minheat_no_gear),
 }
-"""Variants for comparison: `smart` without its guard; the full model; with the
-payload on the soles; under the product's rules; `minheat` without the help of stuck
-gears. See docs/guides/controllers.md."""
+"""Variants for comparison. Of `smart`: without guard, with the full model, with a
+payload estimated from the soles, with the product's rules. Of `minheat`: without gear
+friction. See docs/guides/controllers.md."""
 
 
 def controller_names() -> tuple[str, ...]:
@@ -175,7 +175,7 @@ def make_controller(spec: str) -> Controller:
         made = factory(argument)
     except TestbedError:
         raise
-    except FOREIGN_ERRORS as error:  # whatever a foreign factory raises
+    except FOREIGN_ERRORS as error:  # any exception of a foreign factory
         raise BadInput(f"controller {spec!r} ({point.value}): {error}.") from error
     if not all(callable(getattr(made, word, None)) for word in ("reset", "step")):
         raise BadInput(
@@ -202,7 +202,7 @@ def check_controllers(names: Sequence[str], robot: Robot | None = None) -> None:
     """Check that each controller can be created, and that names are unique.
 
     Args:
-        names: in the format of `make_controller`.
+        names: names in the format of `make_controller`.
         robot: robot for the postures of an offset; None: postures are not checked.
 
     Raises:

@@ -39,19 +39,19 @@ from nao_testbed.models.values import short
 class Activation:
     """Activation data: schema, instance name, parameters and resources.
 
-    None means the value of the schema's declaration.
+    None selects the value of the schema's declaration.
     """
 
     schema: str
     """Name in the registry."""
     name: str = ""
-    """Name of the instance among its siblings; empty: the schema's. One schema may
+    """Name of the instance among its siblings; empty: the schema's name. One schema may
     have several instances, each with its own parameters and memory."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Name to value; the others keep their defaults."""
     order: int = 0
-    """Rank among its siblings; of several ready ones the highest takes precedence,
-    and of equals the first to be activated."""
+    """Rank among its siblings; of several ready ones the highest takes precedence, and
+    among equals the one activated first."""
     needs: tuple[str, ...] | None = None
     optional: tuple[str, ...] | None = None
     rates: Mapping[str, float] | None = None
@@ -133,8 +133,8 @@ def make_parameters(info: SchemaInfo, values: Mapping[str, Any]) -> Any:
     """Return the parameters of a schema from these values and its defaults.
 
     Raises:
-        UnknownName: it has no such parameter.
-        BadInput: a value is of the wrong type, or the schema rejects it.
+        UnknownName: the schema has no such parameter.
+        BadInput: a value has the wrong type, or the schema rejects it.
     """
     return _replace_values(info, info.parameters(), values)
 
@@ -146,7 +146,7 @@ def changed_parameters(
 
     Raises:
         UnknownName: the schema has no such parameter.
-        BadInput: a value is of the wrong type, or the schema rejects it.
+        BadInput: a value has the wrong type, or the schema rejects it.
     """
     return _replace_values(info, present, values)
 
@@ -200,7 +200,7 @@ def _read(hint: Any, value: Any) -> Any:
     """Validate a value against its type: strictly, by the rules of JSON.
 
     Raises:
-        ValidationError: it is of another type.
+        ValidationError: the value has another type.
     """
     reader = _reader(hint)
     if reader is None:

@@ -34,7 +34,7 @@ class Playing(Protocol):
 
     @property
     def reason(self) -> str:
-        """Reason for the failure; empty without one."""
+        """Reason of the failure, or ""."""
 
     def end(self) -> None:
         """Cancel the rest; no effect if it is over."""
@@ -69,7 +69,7 @@ class Actuators(Protocol):
     def command(
         self, token: Token | None, name: str, tick: int, group: str | None = None
     ) -> Playing:
-        """Submit a command of the library, with its outputs grouped if it says so."""
+        """Submit a command of the library, with grouped outputs if it has points."""
 
     def interrupt(self, token: Token | None, name: str, tick: int) -> Playing:
         """Insert a command into the present output, which pauses and then continues."""
@@ -82,17 +82,17 @@ class PostureKeeper(Protocol):
         """Ask the owners that need the active state to release it.
 
         Args:
-            by: the owner that wants to move on.
-            tick: now.
+            by: owner that wants to leave the state.
+            tick: present tick.
             within_s: maximum time until the robot is in the next state, in s.
 
         Returns:
-            True if all released it.
+            True if all owners released it.
         """
 
 
 class NotStarted:
-    """Failed output of a schema that may not command."""
+    """Failed output, returned to a schema that may not command."""
 
     is_over = True
     has_failed = True

@@ -42,15 +42,16 @@ class Kind(StrEnum):
 class State(StrEnum):
     """Activation state of a schema.
 
-    A perceptive one is SLEPT or WINNER; an actuation one takes all four.
+    A perceptive schema is SLEPT or WINNER; an actuation schema can have all four
+    states.
     """
 
     SLEPT = "slept"
     """Inactive; its memory is kept."""
     CHECKING = "checking"
-    """Awake, but its precondition does not hold."""
+    """Active, but its precondition does not hold."""
     READY = "ready"
-    """Awake, its precondition holds, and it competes with its siblings."""
+    """Active; its precondition holds, and it competes with its siblings."""
     WINNER = "winner"
     """Only it may command effectors and activate children on its level."""
 
@@ -67,7 +68,7 @@ class Variable:
     unit: str = ""
     """Unit such as `rad` or `m`; empty without one."""
     initial: object = None
-    """Value before the first write; need not be of the type."""
+    """Value before the first write; may have another type."""
 
     def __post_init__(self) -> None:
         """Validate the name, the type and the texts.
@@ -102,7 +103,7 @@ class Cell:
         """Store the initial value.
 
         Args:
-            variable: its declaration.
+            variable: declaration of the variable.
             owner: path of the instance that writes it.
         """
         self.variable = variable
@@ -117,7 +118,7 @@ class Cell:
         """Store a value; an array is copied and made read-only.
 
         Raises:
-            BadInput: it is not of the declared type.
+            BadInput: the value does not have the declared type.
         """
         if not isinstance(value, self._types) or (
             isinstance(value, bool) and self.variable.type is float
@@ -181,7 +182,7 @@ def check_between(
 
 def bounded(
     default: float, lowest: float, highest: float, unit: str = ""
-) -> Any:  # a field, which type checkers treat as its value
+) -> Any:  # returns a field, typed as its value
     """Declare a parameter with its range, which `Parameters` checks."""
     return field(default=default, metadata={"range": (lowest, highest, unit)})
 
@@ -230,7 +231,7 @@ class SchemaInfo:
     needs: tuple[str, ...] = ()
     """Required resources: leaves and composites."""
     optional: tuple[str, ...] = ()
-    """Resources that it takes if they are free at the grant."""
+    """Resources taken only if they are free at the grant."""
     rates: Mapping[str, float] = field(default_factory=dict)
     """Cumulative resource to the required rate in percent."""
 
@@ -306,7 +307,7 @@ def _check_parameters(label: str, kind: type) -> None:
         kind()
     except BadInput:
         raise
-    except FOREIGN_ERRORS as error:  # whatever a foreign class raises
+    except FOREIGN_ERRORS as error:  # any exception of a foreign class
         raise BadInput(
             f"parameters of {label} cannot be created without values: {error}. Give "
             "each field a default."
@@ -332,7 +333,7 @@ def keep_winner(ready: Sequence[str], present: str | None) -> str | None:
 
 
 def highest_order(ready: Sequence[str], present: str | None) -> str | None:
-    """Return the highest ready rank: it subsumes those below."""
+    """Return the ready child of the highest rank, which subsumes the others."""
     del present
     return ready[0] if ready else None
 

@@ -22,10 +22,10 @@ class Woken(SchemaEvent):
     """Activation of an instance; its state follows."""
 
     schema: str
-    """Name of its schema."""
+    """Name of the schema."""
     kind: Kind
     parent: str | None
-    """Path of the parent; None: it is a root."""
+    """Path of the parent; None: a root."""
     parameters: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -61,14 +61,14 @@ class Won(SchemaEvent):
 
     parent: str | None
     over: tuple[str, ...] = ()
-    """Names of the siblings that were ready too."""
+    """Names of the other ready siblings."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SchemaStarted(SchemaEvent):
     """Start of an instance's action, after it has won and has its resources.
 
-    A perceptive one starts to perceive.
+    For a perceptive schema: start of perception.
     """
 
 

@@ -1,8 +1,8 @@
 """Example schema to copy and change [jdec-urjc, section 3.3].
 
-It has all parts of a schema: parameters, needs, a precondition, periodic iterations at
-a rate that its `period_s` sets, an end. Register your own class in the `pyproject.toml`
-of your package to activate it by its name:
+It has all parts of a schema: parameters, needs, a precondition, iterations with the
+period `period_s`, and an end. Register your own class in the `pyproject.toml` of your
+package to activate it by its name:
 
     [project.entry-points."nao_testbed.schemas"]
     "my schema" = "my_package.my_schema:MySchema"
@@ -32,7 +32,7 @@ class ExampleParameters:
         """Validate the times.
 
         Raises:
-            BadInput: the time of a turn is not positive, or the other negative.
+            BadInput: `turn_s` is not positive, or `for_s` is negative.
         """
         if self.turn_s <= 0.0 or self.for_s < 0.0:
             raise BadInput(

@@ -63,7 +63,7 @@ class Registry:
         """Create the registry with built-in and installed schemas.
 
         Args:
-            extra: further ones by name; built-in names are rejected.
+            extra: further schemas by name; built-in names are rejected.
 
         Raises:
             BadInput: a name is taken, or a class is not a schema.
@@ -83,10 +83,10 @@ class Registry:
         return (*BUILT_IN, *sorted(others))
 
     def find(self, name: str) -> SchemaClass:
-        """Return the class of a name; given classes take precedence over packages.
+        """Return the class with a name; given classes take precedence over packages.
 
         Raises:
-            UnknownName: no schema has it.
+            UnknownName: no schema has this name.
             BadInput: its package fails to load, two packages register the name, or the
                 registered object is not a schema.
         """

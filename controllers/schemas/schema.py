@@ -49,9 +49,9 @@ class Schema(Generic[P]):
     info: ClassVar[SchemaInfo]
     kind: ClassVar[Kind]
     _context: SchemaContext
-    """Set by the runtime before any method is called, except `__init__`."""
+    """Context, set by the runtime before any method except `__init__` is called."""
 
-    # -- what a schema may override ---------------------------------------------------
+    # -- methods to override -----------------------------------------------------------
 
     @classmethod
     def check_activation(
@@ -79,7 +79,7 @@ class Schema(Generic[P]):
     def on_modulated(self) -> None:
         """Apply new `parameters`; called after a change while active."""
 
-    # -- what it knows ----------------------------------------------------------------
+    # -- inputs ------------------------------------------------------------------------
 
     @property
     def parameters(self) -> P:
@@ -89,7 +89,7 @@ class Schema(Generic[P]):
 
     @property
     def path(self) -> str:
-        """Name in the tree, such as `dance/wave`; also that of its owner."""
+        """Name in the tree, such as `dance/wave`; also the name of its owner."""
         return self._context.path
 
     @property
@@ -119,14 +119,14 @@ class Schema(Generic[P]):
 
     @property
     def random(self) -> np.random.Generator:
-        """Its own random generator: the same in each run of one seed."""
+        """Random generator of the instance; equal seeds give equal runs."""
         return self._context.random
 
     def active_state(self, group: str) -> str | None:
         """Return the active state of one of the robot's sets, such as its posture.
 
         Raises:
-            UnknownName: there is no such set.
+            UnknownName: the robot has no such set.
         """
         return self._context.active_state(group)
 
@@ -139,7 +139,7 @@ class Schema(Generic[P]):
             name: `schema.variable`, one of `info.reads`.
 
         Raises:
-            UnknownName: it is not declared, or no such instance is in reach.
+            UnknownName: the input is not declared, or no such instance is within reach.
         """
         return self._context.read(name)
 
@@ -154,7 +154,7 @@ class Schema(Generic[P]):
         """Write one of its outputs; readers see the value at once.
 
         Raises:
-            UnknownName: it is not one of `info.outputs`.
+            UnknownName: the variable is not one of `info.outputs`.
             BadInput: the value is not of the declared type.
         """
         self._context.write(variable, value)
@@ -198,9 +198,9 @@ class ActuationSchema(Schema[P]):
     def needs_of(cls, parameters: P, robot: Robot) -> tuple[str, ...]:
         """Return the required resources; by default `info.needs`.
 
-        For schemas whose parameters determine them, such as the motion to play. Called
-        on activation; a winner keeps its resources. `needs` of the activation data
-        override the result.
+        Override it if the parameters determine the resources, as for the motion to
+        play. Called on activation; a winner keeps its resources. `needs` of the
+        activation data override the result.
         """
         del parameters, robot
         return cls.info.needs
@@ -220,7 +220,7 @@ class ActuationSchema(Schema[P]):
         return True
 
     def start(self) -> None:
-        """Start to act: it has won, and has its resources. Repeated after `on_lost`."""
+        """Start to act as a winner with its resources. Repeated after `on_lost`."""
 
     def iterate(self) -> None:
         """Act: command, activate, modulate, deactivate, `finish`."""
@@ -228,9 +228,9 @@ class ActuationSchema(Schema[P]):
     def on_lost(self) -> None:
         """React to the loss of its resources; its descendants are deactivated.
 
-        It is still the winner and waits for its resources; commands are not possible
-        here. If its own policy released them permanently, as the policy `stop` does, it
-        does not wait: it ends as after `finish`, and `stop` is called instead.
+        The schema is still the winner and waits for its resources; commands are not
+        possible here. If its own policy released them permanently, like the policy
+        `stop`, the schema ends as after `finish`, and `stop` is called instead.
         """
 
     @property
@@ -241,14 +241,14 @@ class ActuationSchema(Schema[P]):
     def on_demand(self, demand: Demand) -> Answer | None:
         """Answer a request for its resources; only with the policy `callback`.
 
-        A dance that is asked for the legs records this, and finishes at its next stable
-        posture. By default it keeps its resources.
+        By default the schema keeps its resources. A dance, for example, records a
+        request for its legs, and finishes at its next stable posture.
 
         Args:
             demand: the requester and the resources.
 
         Returns:
-            None: no answer yet; it may finish by itself.
+            Answer, or None: no answer yet; the schema may finish by itself.
         """
         del demand
         return None
@@ -256,9 +256,9 @@ class ActuationSchema(Schema[P]):
     def on_refused(self, outcome: Outcome) -> bool:
         """Return True to repeat a request that failed.
 
-        With False it stops as after `finish`. By default it repeats the request if it
-        has acted since it won, so that it recovers after `on_lost`; a schema that never
-        had its resources is done.
+        With False the schema stops as after `finish`. By default the request is
+        repeated if the schema has acted since it won, for recovery after `on_lost`;
+        otherwise the schema ends.
         """
         del outcome
         return self.has_acted
@@ -287,7 +287,7 @@ class ActuationSchema(Schema[P]):
 
     @property
     def awake(self) -> tuple[str, ...]:
-        """Names of its active children, in the order of activation."""
+        """Names of its active children in the order of activation."""
         return self._context.awake()
 
     def wake(
@@ -295,7 +295,7 @@ class ActuationSchema(Schema[P]):
     ) -> bool:
         """Activate a child, or keep it active.
 
-        An active one gets the parameters and the rank; a finished or failed one
+        An active child gets the parameters and the rank; a finished or failed child
         restarts.
 
         Args:
@@ -305,10 +305,10 @@ class ActuationSchema(Schema[P]):
             parameters: values by name; the others take their defaults.
 
         Returns:
-            True if this was allowed.
+            True if the call was allowed.
 
         Raises:
-            UnknownName: there is no such schema, parameter or resource.
+            UnknownName: the schema, a parameter or a resource is unknown.
             BadInput: a value is invalid, or another schema has that name here.
         """
         return self._context.wake(
@@ -320,10 +320,10 @@ class ActuationSchema(Schema[P]):
         return self._context.wake(activation)
 
     def modulate(self, name: str, /, **parameters: Any) -> bool:
-        """Change parameters of a child; the others stay.
+        """Change parameters of a child; other parameters keep their values.
 
         Raises:
-            UnknownName: it has no such child or no such parameter.
+            UnknownName: the child or a parameter does not exist.
             BadInput: a value is invalid.
         """
         return self._context.modulate(name, parameters)
@@ -332,7 +332,7 @@ class ActuationSchema(Schema[P]):
         """Deactivate a child and its descendants; no effect if it is inactive.
 
         Raises:
-            UnknownName: it has no such child.
+            UnknownName: the child does not exist.
         """
         return self._context.sleep(name)
 
@@ -340,7 +340,7 @@ class ActuationSchema(Schema[P]):
         """Return the view of a child.
 
         Raises:
-            UnknownName: it never activated a child of that name.
+            UnknownName: it never activated a child with that name.
         """
         return self._context.child(name)
 
@@ -409,7 +409,8 @@ class ActuationSchema(Schema[P]):
 
         Args:
             name: name of the command.
-            group: group name of outputs that start together; None: the command's name.
+            group: group name of the outputs, which start together; None: the command's
+                name.
         """
         return self._context.place_order(
             "command", lambda act, token, tick: act.command(token, name, tick, group)

@@ -64,7 +64,7 @@ class BalanceState:
     """Balance at one observation; lengths in m, angles in rad."""
 
     tilt: float
-    """Angle between the base's upward axis and the vertical."""
+    """Angle between the base's z axis and the vertical."""
     tilt_rate: float
     """Speed of the base about horizontal axes, in rad/s, not negative."""
     load_newton: float
@@ -77,7 +77,7 @@ class BalanceState:
     capture_margin: float
     """Margin of the capture point."""
     heading: float
-    """Direction of the capture point from the middle of the soles: 0 ahead, positive
+    """Direction of the capture point from the middle of the soles: 0 forwards, positive
     to the left."""
 
 
@@ -145,7 +145,7 @@ def _margins(
     # Axes of the horizontal plane: x ahead, y to the left.
     ahead = np.array((1.0, 0.0, 0.0)) - up[0] * up
     length = sqrt((ahead * ahead).sum())
-    if length < 1e-6:  # on its back or belly: any direction is ahead
+    if length < 1e-6:  # on its back or belly: any direction is forwards
         ahead = np.array((0.0, 1.0, 0.0)) - up[1] * up
         length = sqrt((ahead * ahead).sum())
     ahead = ahead / length

@@ -34,7 +34,7 @@ def is_due(now_s: float, due_s: float) -> bool:
 
 
 def resources_of_joints(robot: Robot, joints: Iterable[str]) -> tuple[str, ...]:
-    """Return the resources of the motors of these joints, without others.
+    """Return the fewest resources that cover exactly the motors of these joints.
 
     Raises:
         UnknownName: the robot has no such joint.
@@ -44,7 +44,7 @@ def resources_of_joints(robot: Robot, joints: Iterable[str]) -> tuple[str, ...]:
 
 
 def resources_of_all(robot: Robot, kind: DeviceKind) -> tuple[str, ...]:
-    """Return the resources that cover every device of a kind, without others."""
+    """Return the fewest resources that cover exactly the devices of a kind."""
     names = {
         name
         for node in robot.resources.walk()
@@ -127,7 +127,7 @@ class TaskSchema(ActuationSchema[P]):
         """Request again if the schema has acted, as every schema does; otherwise fail.
 
         Raises:
-            NotObtained: it never had its resources.
+            NotObtained: the schema never had its resources.
         """
         if super().on_refused(outcome):
             return True
@@ -148,8 +148,8 @@ transition; the posture monitor's threshold for lying."""
 
 
 CONFIRMING_CHECKS = 5
-"""Number of consecutive checks for an overturned robot: a jolt is no overturning,
-and a falling robot measures all directions in turn."""
+"""Number of consecutive checks for an overturned robot: a jolt does not count, and a
+falling robot measures all directions in turn."""
 
 
 class PostureStateSchema(TaskSchema[P]):
@@ -171,7 +171,7 @@ class PostureStateSchema(TaskSchema[P]):
         observed again.
 
         Args:
-            posture: name of a stored one; None has no requirement.
+            posture: name of a stored posture; None: no requirement.
 
         Raises:
             UnknownName: the robot has no such posture.
@@ -248,7 +248,7 @@ def needs_of_command(robot: Robot, name: str) -> tuple[str, ...]:
 
 
 def speaker_of(robot: Robot) -> tuple[str, ...]:
-    """Return the leaf of the loudspeakers; none if the robot has none."""
+    """Return the leaf of the loudspeakers; empty for a robot without one."""
     return tuple(
         node.name
         for node in robot.resources.walk()

@@ -67,7 +67,7 @@ class Choose(_ParentSchema[ChooseParameters]):
     )
 
     def start(self) -> None:
-        """Activate all children; the first has the highest rank of equals."""
+        """Activate all children; among equal ranks the first takes precedence."""
         for child in self.children_given:
             self.wake_child(child)
 
@@ -96,9 +96,9 @@ class SequenceParameters(Parameters):
 
 
 class StepSequence(_ParentSchema[SequenceParameters]):
-    """Parent that runs its actuation schemas in turn, each after the last is done.
+    """Parent that runs its actuation schemas one after the other.
 
-    A perceptive child is awake from its turn on. After an interruption the sequence
+    A perceptive child is active from its turn on. After an interruption the sequence
     continues with the interrupted child.
     """
 
@@ -156,7 +156,7 @@ class StepSequence(_ParentSchema[SequenceParameters]):
     def _wake_next(self) -> None:
         """Activate children up to and including the next actuation schema.
 
-        A perceptive one becomes a winner immediately.
+        A perceptive schema becomes a winner immediately.
         """
         for _ in self.children_given:
             activation = self.children_given[self._index]
@@ -174,7 +174,7 @@ class HoldParameters(Parameters):
     """Duration of the reservation."""
 
     for_s: float = bounded(0.0, 0.0, 1e6, "s")
-    """Time for which it holds the resources, in s; 0: until it is put to sleep."""
+    """Time for which it holds the resources, in s; 0: until its deactivation."""
 
 
 class Hold(ActuationSchema[HoldParameters]):

@@ -4,11 +4,11 @@ The motion is played in parts, from one of its stable stops to the next. Each pa
 begins and ends at rest. The robot may rest at a stop for any time, and only there. A
 joint without a keyframe at a stop gets one on its curve.
 
-When asked to stop, by its modulation or because a motor gets hot, it continues to the
-next stop, rests there, and resumes from there. With the policy `callback` it answers
-requests for its resources in the same way: at the next stop it releases them and has
-finished. With `resumes` it pauses there, and continues from that stop when it has the
-resources again.
+On a stop request by modulation, or if a motor gets hot, the dance continues to the next
+stop, rests there, and resumes from there. With the policy `callback`, a request for its
+resources has a similar effect: at the next stop the dance releases them and finishes.
+With `resumes` it pauses there, and continues from that stop when it has the resources
+again.
 """
 
 from dataclasses import dataclass
@@ -298,9 +298,9 @@ class Dance(PostureStateSchema[DanceParameters]):
         return True
 
     def _away_from_stop(self) -> dict[str, tuple[float, float]] | None:
-        """Return the joints away from the last stop: goal angle and distance, in rad.
+        """Return the joints away from the last stop, with goal and distance in rad.
 
-        None before the first part, where there is no stop.
+        None before the first part, when there is no stop.
         """
         if not 0 < self._part < len(self._parts):
             return None

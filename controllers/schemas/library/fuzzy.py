@@ -1,11 +1,12 @@
 """Fuzzy control: one number from words for measured numbers.
 
-By the method of [mamdani1975]: the strength of a rule is that of its weakest condition
-and cuts its conclusion at that height. The result is the centre of area of the union,
+Method of [mamdani1975]: the strength of a rule is that of its weakest condition, and
+its conclusion is cut at that height. The result is the centre of area of the union,
 
     s_r = min_i μ_{r,i}(x_i),   μ(y) = max_r min(s_r, μ_r(y)),   y* = ∫ y μ dy / ∫ μ dy.
 
-"Or" is written as two rules with one conclusion, which is equal because of the maximum.
+"Or" is written as two rules with the same conclusion, which is equivalent because of
+the maximum.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +23,7 @@ from nao_testbed.models import BadInput, UnknownName
 class FuzzySet:
     """Trapezoid: 0 up to `foot`, 1 from `rise` to `fall`, 0 again from `end` on.
 
-    Two equal corners make a step; `rise` = `fall` makes a triangle.
+    Two equal corners give a step; `rise` = `fall` gives a triangle.
     """
 
     foot: float

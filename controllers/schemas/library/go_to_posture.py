@@ -139,10 +139,11 @@ class GoToPosture(PostureStateSchema[GoToPostureParameters]):
         return self._next
 
     def _request_leave(self) -> bool:
-        """Ask owners that need the present state; return True if all released it.
+        """Ask owners of the present state to release it; return True if all did.
 
         Raises:
-            NoWayThere: they did not within `patience_s`; or no state is observed.
+            NoWayThere: the owners did not release it within `patience_s`, or no state
+                is observed.
         """
         group = set_of_states(self.robot, self._goal.state or "")
         state = None if group is None else self.active_state(group)
@@ -234,7 +235,7 @@ class GoToPosture(PostureStateSchema[GoToPostureParameters]):
             name = ADJUST.format(self._goal.name)
             self._playing = self.play(Motion(name=name, tracks=tuple(tracks)))
 
-    # -- where it is ------------------------------------------------------------------
+    # -- present posture ---------------------------------------------------------------
 
     @property
     def _tolerance(self) -> float:
@@ -272,7 +273,7 @@ class GoToPosture(PostureStateSchema[GoToPostureParameters]):
         """Return True if encoders and recogniser show a posture.
 
         Raises:
-            NoWayThere: they do not, after the time to settle.
+            NoWayThere: they do not show it after the settling time.
         """
         joint, delta = self._furthest(posture)
         if posture is self._goal and not self._is_adjusting and not self._way:

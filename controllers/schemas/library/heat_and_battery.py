@@ -7,13 +7,13 @@ the readings of the last minute, by least squares,
     b,
 
 gives the trend b of each motor and its remaining time t*. Readings come once a second
-in steps of 1 K (an estimate, see the robot's sensor rates): a shorter window would show
-the steps, a longer one the past. Heating slows down as a motor gets hot: t* is too
-short rather than too long.
+in steps of 1 K (an estimate, see the robot's sensor rates). A shorter window would show
+the steps, a longer one outdated trends. Heating slows down as a motor gets hot: t* is
+rather too short than too long.
 
 `cool down` goes to a posture with low loss, and waits until the motors are cool. The
 posture was found by simulation, ten seconds at rest on level ground, losses from the
-one-node numbers; the stiffness controller makes a difference only in lying:
+one-node constants; the stiffness controller matters only for lying postures:
 
     Stand 0.30 W, PoseInit 1.1, StandInit 1.3, Crouch 2.0, SitRelax 2.5, Sit 2.7,
     StandZero 3.6, LyingBack 5.5, LyingBelly 4.6

@@ -43,7 +43,7 @@ class BlinkParameters(Parameters):
 
 
 class Blink(ActuationSchema[BlinkParameters]):
-    """Light pattern at irregular times, which are the same for the same seed."""
+    """Light pattern at random times; equal seeds give equal times."""
 
     info = SchemaInfo(
         "blink",

@@ -8,7 +8,7 @@ head, whose values relax with time,
 
 where v is the interest of a direction. The interest of a cell grows while it is not
 seen and is 0 when it has been seen; salient places (a face, a noise: its modulation)
-increase it. Of two cells of equal interest the nearer one is chosen.
+increase it. Of two cells with equal interest the nearer one is chosen.
 
 PAN_TILT of the same section activates the perceptive schema attention and turns the
 neck to its selection. A joint moves between two angles and begins and ends at rest:
@@ -52,8 +52,8 @@ class CellGrid:
         """Divide a rectangle.
 
         Args:
-            x_range: its lower and upper end in x.
-            y_range: the same in y.
+            x_range: lower and upper end in x.
+            y_range: lower and upper end in y.
             shape: number of cells in x and in y.
             initial: value of all cells.
 
@@ -120,12 +120,13 @@ class CellGrid:
         """Return the centre of the cell of the highest value.
 
         Args:
-            near: a place whose distance reduces a cell's value; None: no reduction.
-            cost: reduction per distance of 1.
+            near: place; a cell's value is reduced by its distance from it. None: no
+                reduction.
+            cost: reduction per unit of distance.
             weight: (nx, ny) factor of each cell's value; None: 1.
 
         Returns:
-            Its x and y; of equals that of the lowest x, then y.
+            x and y of the cell; among equals the one with the lowest x, then y.
         """
         worth = self.values if weight is None else weight * self.values
         if near is not None and cost > 0.0:

@@ -1,4 +1,4 @@
-"""Motions, frames, commands and words: move, frames, wave, greet, say.
+"""Schemas for motions, frames, commands and speech: move, frames, wave, greet, say.
 
 `move` plays a stored motion, or a command of several outputs. `frames` is the timeline
 of [ES2535273T3, F1]: joint angles at a fixed rate, which a pause interrupts.
@@ -100,7 +100,7 @@ class MoveParameters(Parameters):
     command: str = ""
     """Name of a command of the library."""
     group: str = ""
-    """Group name of a command's outputs that start together; empty: the command's
+    """Group name of a command's outputs, which start together; empty: the command's
     name."""
     repeat: int = bounded(1, 0, 1_000_000)
     """Number of repetitions; 0: unlimited."""
@@ -123,8 +123,8 @@ class Move(Repeating[MoveParameters]):
     """Player of a motion or command with its resources; finishes at the end.
 
     After a revocation it restarts when it has the resources again. It is ready in the
-    start state of its motion; a command also where transitions lead to that state, in
-    which case its `needs` must include the joints of the way.
+    start state of its motion. A command is also ready if transitions lead to that
+    state; then its `needs` must include the joints of the way.
     """
 
     info = SchemaInfo(
@@ -214,7 +214,7 @@ class FramesParameters(Parameters):
     """Joint angles of each frame, and the frame rate."""
 
     angles: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    """Joint to its angle at each frame, in rad; as many for each joint."""
+    """Joint to its angle at each frame, in rad; the same number for each joint."""
     frames_per_second: float = bounded(15.0, 0.01, 1000.0, "1/s")
     """Frame rate, in 1/s."""
 
@@ -237,9 +237,9 @@ class FramesParameters(Parameters):
 class Frames(ActuationSchema[FramesParameters]):
     """Player of a timeline: a set-point for each joint at each frame.
 
-    It relies on its resources from the first frame to the last. After a pause it
-    continues with the frame at which it was interrupted. Joints that are `optional` in
-    its activation data, and were not free, are not commanded.
+    It holds its resources from the first frame to the last. After a pause it continues
+    with the interrupted frame. Joints that are `optional` in its activation data, and
+    were not free, are not commanded.
     """
 
     info = SchemaInfo(
@@ -250,7 +250,7 @@ class Frames(ActuationSchema[FramesParameters]):
         outputs=(Variable("frame", int, "Index of the present frame.", initial=0),),
     )
     _played_s = 0.0
-    """Time for which frames were shown; a pause does not count."""
+    """Playing time in s, without pauses."""
 
     @classmethod
     def needs_of(cls, parameters: FramesParameters, robot: Robot) -> tuple[str, ...]:
@@ -268,7 +268,7 @@ class Frames(ActuationSchema[FramesParameters]):
             robot.joint_index(joint)
 
     def start(self) -> None:
-        """Show the first frame, or the one at which it was interrupted."""
+        """Show the first frame, or the interrupted one."""
         self._shown, self._last_s = -1, self.time_s
         self.iterate()
 

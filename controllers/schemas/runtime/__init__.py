@@ -11,7 +11,7 @@ sibling wins. A schema sees an `Observation` and acts through `Actuators`, on th
 as on its simulator.
 """
 
-# ruff: noqa: D102  # `Schema` documents what `InstanceContext` does
+# ruff: noqa: D102  # documented in `Schema`
 
 from collections.abc import Callable, Mapping
 from math import inf
@@ -73,8 +73,8 @@ class SchemaRuntime:
         """Create a runtime without schemas.
 
         Args:
-            robot: the description that the observations follow.
-            ledger: grants resources to winners and emits events.
+            robot: robot of the observations.
+            ledger: ledger that grants resources to winners and emits events.
             actuators: interface through which winners act.
             registry: available schemas; None: those of the installation.
             seed: seed of the schemas' random numbers.
@@ -97,12 +97,12 @@ class SchemaRuntime:
         """Roots activated since the last slot."""
         self._activations = 0
         self._added: dict[str, Activation] = {}
-        """Roots as they were added."""
+        """Roots in the order of being added."""
 
     # -- behaviours -------------------------------------------------------------------
 
     def add(self, activation: Activation, *, part_of: str | None = None) -> None:
-        """Register an inactive root; its name is that of its owner.
+        """Register an inactive root; its name is also the name of its owner.
 
         Args:
             activation: schema, name, parameters and resources.
@@ -122,14 +122,14 @@ class SchemaRuntime:
     def wake(
         self, name: str, tick: int, values: Mapping[str, Any] | None = None
     ) -> None:
-        """Wake a root: from the next step on it checks, wins, acts.
+        """Activate a root from the next step on.
 
-        Awake already, it gets the parameters.
+        If the root is already active, only its parameters change.
 
         Args:
-            name: as it was added.
-            tick: now.
-            values: parameters that differ from those with which it was added.
+            name: name of the root.
+            tick: present tick.
+            values: parameters that differ from those of `add`.
 
         Raises:
             UnknownName: there is no such root or parameter.
@@ -141,16 +141,16 @@ class SchemaRuntime:
         self.activate(activation.changed(parameters=given), None)
 
     def sleep(self, name: str, tick: int) -> None:
-        """Put a root to sleep, and all below it.
+        """Deactivate a root and its descendants.
 
         Raises:
-            UnknownName: there is no such root.
+            UnknownName: no root has this name.
         """
         self.lifecycle.tick = tick
         self.lifecycle.deactivate(self._root(name))
 
     def modulate(self, path: str, values: Mapping[str, Any], tick: int) -> None:
-        """Change parameters of any instance from outside, as a person at a page does.
+        """Change parameters of any instance from outside, for example from a web page.
 
         Raises:
             UnknownName: there is no such instance or parameter.
@@ -187,10 +187,10 @@ class SchemaRuntime:
         return one
 
     def change(self, one: Instance, values: Mapping[str, Any]) -> None:
-        """Change parameters of an instance; the others stay.
+        """Change parameters of an instance; other parameters keep their values.
 
         Raises:
-            UnknownName, BadInput: the schema does not take them; nothing has changed.
+            UnknownName, BadInput: the schema rejects them; nothing has changed.
         """
         self._modulate(one, changed_parameters(one.info, one.parameters, values))
 
@@ -248,7 +248,7 @@ class SchemaRuntime:
             lifecycle.run_first_iterations(self._newly_awake)
         lifecycle.run_turns(actuation)
 
-    # -- looking ----------------------------------------------------------------------
+    # -- queries -----------------------------------------------------------------------
 
     @property
     def tick(self) -> int:
@@ -257,7 +257,7 @@ class SchemaRuntime:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Of all instances that there ever were, in the order of their making."""
+        """Paths of all instances so far, in the order of creation."""
         return tuple(one.path for one in self.instances.instances)
 
     @property
@@ -275,7 +275,7 @@ class SchemaRuntime:
         return not any(one.is_awake for one in self.instances.roots.values())
 
     def may_act(self, path: str) -> bool:
-        """Return True if an instance has started: as winner, with its resources.
+        """Return True if an instance has started as a winner with its resources.
 
         Raises:
             UnknownName: no instance has this path.
@@ -283,10 +283,10 @@ class SchemaRuntime:
         return self.instances.find(path).is_acting
 
     def view(self, path: str) -> ChildView:
-        """Return how an instance does.
+        """Return the state of an instance.
 
         Raises:
-            UnknownName: there is none of this path.
+            UnknownName: no instance has this path.
         """
         return self.instances.find(path).view()
 
@@ -309,10 +309,10 @@ class SchemaRuntime:
 
 
 class InstanceContext:
-    """One instance's side of the runtime: what it may see and do, and when."""
+    """Context of one instance: its access to the runtime."""
 
     def __init__(self, one: Instance, runtime: SchemaRuntime) -> None:
-        """Join an instance and what runs it."""
+        """Connect an instance to its runtime."""
         self._one = one
         self._runtime = runtime
         self._cells: dict[str, Cell] = {}
@@ -323,7 +323,7 @@ class InstanceContext:
         self.tick_s = runtime.ledger.cfg.tick_s
         self.robot: Robot = runtime.robot
 
-    # -- what it sees -----------------------------------------------------------------
+    # -- inputs ------------------------------------------------------------------------
 
     @property
     def tick(self) -> int:
@@ -375,7 +375,7 @@ class InstanceContext:
 
     def _cell(self, name: str) -> Cell:
         instances = self._runtime.instances
-        if self._count != len(instances.instances):  # a nearer one may be there now
+        if self._count != len(instances.instances):  # a new, nearer instance may exist
             self._cells.clear()
             self._count = len(instances.instances)
         cell = self._cells.get(name)
@@ -383,7 +383,7 @@ class InstanceContext:
             cell = self._cells[name] = instances.cell(self._one, name)
         return cell
 
-    # -- its children -----------------------------------------------------------------
+    # -- children ----------------------------------------------------------------------
 
     def wake(self, activation: Activation) -> bool:
         if not self._is_permitted("wake"):
@@ -420,7 +420,7 @@ class InstanceContext:
             raise UnknownName("Child", name, children, f"the children of {self.path!r}")
         return children[name]
 
-    # -- its commands -----------------------------------------------------------------
+    # -- commands ----------------------------------------------------------------------
 
     def ask_to_leave(self, within_s: float) -> bool:
         if not self._is_permitted("ask_to_leave"):

@@ -29,7 +29,7 @@ _NUMBER = attrgetter("number")
 class Agenda:
     """Agenda that keeps each active instance on the grid of its period.
 
-    Everything due since the last call is due once now, since a run may skip slots.
+    An instance that was due since the last call, in skipped slots too, is due once now.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Agenda:
         self._last = -1
 
     def add(self, instance: Instance, tick: int) -> None:
-        """Schedule an instance for a tick, and for no other."""
+        """Schedule an instance for exactly one tick."""
         instance.next_due = tick
         self._buckets.setdefault(tick, []).append(instance)
 
@@ -61,7 +61,7 @@ class Agenda:
         due: list[Instance] = []
         for at, found in late:
             for one in found:
-                if one.next_due == at:  # else it slept in between
+                if one.next_due == at:  # otherwise it was deactivated in between
                     due.append(one)
                     period = one.period_ticks
                     self.add(one, tick + period - (tick - at) % period)
@@ -75,17 +75,17 @@ _T = TypeVar("_T")
 
 
 class Deactivation:
-    """Stops instances, puts them to sleep, and gives back what they hold."""
+    """Deactivation of instances, and release of their resources."""
 
     def __init__(self, ledger: Ledger, agenda: Agenda) -> None:
-        """Create it without active instances.
+        """Create the deactivation without active instances.
 
         Args:
-            ledger: releases reservations and emits events.
+            ledger: ledger that releases reservations and emits events.
             agenda: due iterations.
         """
         self.tick = 0
-        """The present slot."""
+        """Present slot."""
         self.holders: dict[Instance, None] = {}
         """Instances that act with a token."""
         self.waiting: dict[Instance, None] = {}
@@ -131,7 +131,7 @@ class Deactivation:
             self._mark_slept(one)
 
     def _stop(self, one: Instance, why: str) -> None:
-        """Call `stop` of an instance that has begun; nothing can be commanded in it."""
+        """Call `stop` of a started instance; commands in it are refused."""
         one.may_act = False
         one.newly_awake.clear()
         if not one.is_acting:
@@ -159,31 +159,31 @@ class Deactivation:
         name: str,
         method: Callable[[], _T],
     ) -> _T | None:
-        """Call a method; if it raises this instance falls asleep, with all below it."""
+        """Call a method; if it raises, deactivate the instance and its descendants."""
         try:
             return method()
-        except FOREIGN_ERRORS as error:  # whatever it is, the others go on
+        except FOREIGN_ERRORS as error:  # other schemas continue
             self.fail(one, name, error)
         return None
 
     def fail(self, one: Instance, name: str, error: BaseException) -> None:
-        """Put an instance to sleep whose method raised, with all below it."""
+        """Deactivate an instance whose method raised, and its descendants."""
         self._record_failure(one, name, error)
         self.deactivate(one, "failed")
 
     def _safe_call(
         self, one: Instance, name: str, method: Callable[[], object]
     ) -> None:
-        """Call a method of an instance that ends anyway."""
+        """Call a method of an ending instance, and record an error."""
         try:
             method()
-        except FOREIGN_ERRORS as error:  # whatever it is, the others go on
+        except FOREIGN_ERRORS as error:  # other schemas continue
             self._record_failure(one, name, error)
 
     def _record_failure(self, one: Instance, name: str, error: BaseException) -> None:
         try:
             one.error = f"{type(error).__name__}: {error}"
-        except FOREIGN_ERRORS:  # its own words are foreign code too
+        except FOREIGN_ERRORS:  # `str` of the error may call foreign code
             one.error = type(error).__name__
         self.emit(SchemaFailed, one, method=name, error=one.error)
 

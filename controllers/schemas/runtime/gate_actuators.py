@@ -1,6 +1,6 @@
 """Actuators of schemas on a robot: the gate and the command controller."""
 
-# ruff: noqa: D102  # `Actuators` documents these calls
+# ruff: noqa: D102  # documented in `Actuators`
 
 from collections.abc import Mapping
 
@@ -18,14 +18,14 @@ from nao_testbed.models.library import LightPattern, Motion, Sound
 
 
 class GateActuators:
-    """Values go to the gate in this slot; orders to the command controller."""
+    """Actuators that send values to the gate, and orders to the command controller."""
 
     def __init__(self, gate: Gate, commands: CommandController, ledger: Ledger) -> None:
-        """Act through both.
+        """Create actuators for a gate and a command controller.
 
         Args:
             gate: gate of the robot.
-            commands: that leads to the same gate.
+            commands: command controller of the same gate.
             ledger: ledger of both; it counts the slots.
         """
         self._gate = gate
@@ -80,7 +80,7 @@ class GateActuators:
 
 
 class _OrderView:
-    """An order as its schema sees it."""
+    """View of an order for its schema."""
 
     __slots__ = ("_commands", "_handle", "_ledger")
 
@@ -93,10 +93,10 @@ class _OrderView:
 
     @property
     def is_over(self) -> bool:
-        """True if nothing more of it will be sent.
+        """True if no further part of it will be sent.
 
-        If it is deleted during the motion to its start, it ends with that motion, since
-        the robot must not stop half way between two postures.
+        An order deleted during its initial motion ends with that motion, since the
+        robot must not stop between two postures.
         """
         handle = self._handle
         initial = handle.initial
@@ -104,12 +104,12 @@ class _OrderView:
 
     @property
     def has_failed(self) -> bool:
-        """True if it ended before it was played completely."""
+        """True if the order ended before its completion."""
         return self.is_over and self._handle.has_failed
 
     @property
     def reason(self) -> str:
-        """Why it failed, empty if it did not."""
+        """Reason of the failure, or ""."""
         if not self._handle.has_failed:
             return ""
         handle = self._handle
@@ -117,5 +117,5 @@ class _OrderView:
         return f"{why}: {handle.detail}" if handle.detail else str(why)
 
     def end(self) -> None:
-        """Stop it."""
+        """Cancel the order."""
         self._commands.withdraw(self._handle, self._ledger.tick)

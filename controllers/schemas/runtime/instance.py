@@ -1,7 +1,7 @@
-"""One instance of a schema: what the runtime keeps of it, and its request.
+"""Instance of a schema with its state in the runtime, and its request.
 
-An actuation schema acts only while it holds what it needs: it requests that when it
-wins. All that is known of its reservation is the ledger's record, its `ticket`.
+An actuation schema requests its resources when it wins, and acts only while it holds
+them. Its `ticket` is the ledger's record of the reservation.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,20 +35,20 @@ def make_request(
 ) -> Request | None:
     """Register the owner of an instance and return its request; None: no needs.
 
-    A root is an owner in any case, so that others can be parts of it.
+    A root is always registered, so that other owners can be parts of it.
 
     Args:
-        ledger: grants it.
-        info: says what the schema needs.
+        ledger: ledger that grants the request.
+        info: declaration of the schema.
         activation: its resources, policy and time limit; None: those of `info`.
         path: path of the instance.
-        parent: name of the nearest owner above it; None for none.
+        parent: name of the nearest ancestor that is an owner; None: none.
         priority: priority of its requests.
-        on_demand: decides for it if its policy is `callback` without a function.
+        on_demand: function of the policy `callback` if it has none of its own.
 
     Raises:
         UnknownName: a resource or the parent is not known.
-        BadInput: a rate cannot be asked for, or a resource is named twice.
+        BadInput: a rate is invalid, or a resource is named twice.
     """
     given: ConflictPolicy = activation.policy or Lock()
     if isinstance(given, CallbackOnDemand) and not given.decides and on_demand:
@@ -75,107 +75,107 @@ def make_request(
 
 
 MAX_ORDERS = 16
-"""Orders of an instance that are kept before finished ones are removed."""
+"""Number of orders of an instance at which finished ones are removed."""
 
 
 @dataclass(eq=False, kw_only=True)
 class Instance:
-    """A schema under one parent, asleep or awake, with its own modulation."""
+    """Instance of a schema under one parent, with its own parameters and state."""
 
     schema: ActuationSchema[Any] | PerceptiveSchema[Any]
-    """The object with its methods."""
+    """Schema object."""
     activation: Activation
     """Data of its last activation."""
     parent: "Instance | None"
-    """Parent, which activates it; None: it is a root."""
+    """Parent, which activates it; None: a root."""
     part_of: str | None
-    """Of a root: the owner that it is a part of."""
+    """For a root: the owner that contains it."""
     number: int
-    """Count of instances; a parent's is lower than its children's."""
+    """Number of the instance; lower than those of its children."""
     period_ticks: int
-    """Its cycle time."""
+    """Cycle time in slots."""
     cells: Mapping[str, Cell]
-    """Its outputs."""
+    """Name to cell of its outputs."""
 
     parameters: Any = None
     request: Request | None = None
-    """Its request, the same at each win; None: it needs nothing."""
+    """Request sent at each win; None: no resources needed."""
     requested: Activation | None = None
-    """Activation data of its request."""
+    """Activation data that the request was made from."""
     ticket: Ticket | None = None
-    """Ledger's record of the request with which it waits, or by whose grant it acts.
+    """Ticket of the request with which it waits, or by whose grant it acts.
 
-    A pause and its resumption are another ticket, so the instance stops and starts
-    again even if it sees neither. None: it neither waits nor holds."""
+    A pause with its resumption gives another ticket, so the instance stops and restarts
+    even if both happen between two slots. None: no request and no reservation."""
     priority: int = 0
-    """Of its requests, and of its children's if they have none of their own."""
+    """Priority of its requests; also the default of its children."""
     children: "dict[str, Instance]" = field(default_factory=dict)
-    """All that it ever woke, by name."""
+    """Name to child, for all children activated so far."""
     ranked: "list[Instance]" = field(default_factory=list)
-    """Actuation children that are awake, the highest rank first."""
+    """Active actuation children, highest rank first."""
     newly_awake: "list[Instance]" = field(default_factory=list)
     """Children activated since the last slot."""
     winner: "Instance | None" = None
-    """Its present winner."""
+    """Present winner among its children."""
 
     state: State = State.SLEPT
     is_ready: bool = False
     is_done: bool = False
     is_acting: bool = False
-    """Whether `start` was called, and nothing has ended that."""
+    """True from `start` to the end of acting."""
     has_acted: bool = False
-    """Whether it was since it won."""
+    """True if it has acted since it won."""
     may_act: bool = False
-    """Whether `start` or `iterate` runs."""
+    """True while `start` or `iterate` runs."""
     finishes: bool = False
-    """Whether it called `finish` in the method that runs."""
+    """True if the running method has called `finish`."""
     error: str = ""
     next_due: int = -1
-    """Tick of its next iteration; -1 while it sleeps."""
+    """Tick of its next iteration; -1 while inactive."""
     due: int = -1
-    """The last tick at which it was due."""
+    """Last tick at which it was due."""
     sequence: int = 0
-    """Count of activations at its activation."""
+    """Number of its activation, counted over all instances."""
     _orders: list[Playing] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Find its place in the tree, and its kind."""
+        """Set the path and the kind."""
         parent, schema, self.name = self.parent, self.schema, self.activation.name
         self.info = schema.info
         self.path: str = self.name if parent is None else f"{parent.path}/{self.name}"
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.is_perceptive = isinstance(schema, PerceptiveSchema)
         self.acting = cast(ActuationSchema[Any], schema)
-        """Schema, for callers that know that it is an actuation schema."""
+        """The schema, typed as an actuation schema."""
         self.perceiving = cast(PerceptiveSchema[Any], schema)
-        """Schema, for callers that know that it is a perceptive schema."""
+        """The schema, typed as a perceptive schema."""
 
     @property
     def is_awake(self) -> bool:
-        """True in every state but SLEPT."""
+        """True in every state except SLEPT."""
         return self.state is not State.SLEPT
 
     @property
     def outcome(self) -> Outcome | None:
-        """Outcome of its request; None while it waits or without one."""
+        """Outcome of its request; None while it waits or without a request."""
         return None if self.ticket is None else self.ticket.outcome
 
     def owner_above(self) -> str | None:
-        """Return the name of the nearest owner above it, None at a root."""
+        """Return the name of the nearest ancestor that is an owner, or None."""
         above = self.parent
         while above is not None and above.request is None and above.parent is not None:
             above = above.parent
         return None if above is None else above.path
 
     def awake_below(self) -> Iterator["Instance"]:
-        """Yield all that are awake below it, each after those below itself."""
+        """Yield its active descendants, each after its own descendants."""
         for child in self.children.values():
             if child.is_awake:
                 yield from child.awake_below()
                 yield child
 
     def rank(self) -> None:
-        """Put its children that compete in their order."""
+        """Sort its competing children by rank."""
         awake = [
             child
             for child in self.children.values()
@@ -186,18 +186,18 @@ class Instance:
         )
 
     def keep_order(self, order: Playing) -> None:
-        """Keep an order, to end it when the instance does not act any more."""
+        """Store an order, to be cancelled when the instance stops acting."""
         if len(self._orders) >= MAX_ORDERS:
             self._orders = [one for one in self._orders if not one.is_over]
         self._orders.append(order)
 
     def take_orders(self) -> Sequence[Playing]:
-        """Return what it has ordered, and forget it."""
+        """Return and clear its orders."""
         orders, self._orders = self._orders, []
         return orders
 
     def view(self) -> ChildView:
-        """Return how it does, for its parent and for people."""
+        """Return its state for its parent and for viewers."""
         return ChildView(
             name=self.name,
             schema=self.info.name,

@@ -1,4 +1,4 @@
-"""All instances of a run: how they are made, and how they find each other."""
+"""Table of all instances of a run: creation, and look-up of each other's variables."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,15 +20,15 @@ from nao_testbed.models.values import short
 
 @dataclass(frozen=True, kw_only=True)
 class SchemaLimits:
-    """Largest size of a hierarchy: unlimited activation of schemas fails."""
+    """Largest size of a hierarchy; unlimited activation of schemas fails."""
 
     depth: int = 20
-    """Levels below each other, the root among them."""
+    """Number of levels, including the root."""
     children: int = 100
-    """Instances that one schema may activate besides its given children. Inactive ones
-    count too, since they keep their memory."""
+    """Largest number of instances that one schema may activate besides its given
+    children. Inactive ones count as well, since they keep their memory."""
     instances: int = 1000
-    """Instances up to which schemas may create new ones; roots may exceed it."""
+    """Largest number of instances that schemas may create; roots may exceed it."""
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -41,7 +41,7 @@ class SchemaLimits:
 
 
 class Instances:
-    """The instances, by number, by path, and from each other's sight."""
+    """Table of the instances, by number and by path, and look-up of their variables."""
 
     def __init__(
         self, ledger: Ledger, registry: Registry, robot: Robot, limits: SchemaLimits
@@ -49,7 +49,7 @@ class Instances:
         """Create an empty table.
 
         Args:
-            ledger: registers the instances as owners.
+            ledger: ledger that registers the instances as owners.
             registry: available schemas.
             robot: robot of the instances.
             limits: largest size.
@@ -65,7 +65,7 @@ class Instances:
         """Return an instance by its path.
 
         Raises:
-            UnknownName: there is none.
+            UnknownName: no instance has this path.
         """
         names = path.split("/")
         children: Mapping[str, Instance] = self.roots
@@ -76,7 +76,7 @@ class Instances:
                 known = [one.path for one in self.instances]
                 raise UnknownName("Behaviour", path, known, "the tree of schemas")
             children = found.children
-        assert found is not None  # a text has at least one part
+        assert found is not None  # a split text has at least one part
         return found
 
     def make(
@@ -85,9 +85,9 @@ class Instances:
         parent: Instance | None,
         part_of: str | None = None,
     ) -> tuple[Instance, Any]:
-        """Return the instance of a name under a parent; create it if it is new.
+        """Return the instance with a name under a parent; create a missing one.
 
-        Unless it is a winner, its resources are set from the activation data.
+        The resources are set from the activation data, unless the instance is a winner.
 
         Args:
             activation: schema, name and resources.
@@ -95,7 +95,7 @@ class Instances:
             part_of: owner that contains a new root.
 
         Returns:
-            The instance, inactive if it is new, and the activation parameters.
+            The instance (inactive if new) and the activation parameters.
 
         Raises:
             UnknownName: a schema, parameter, resource or owner does not exist.
@@ -128,11 +128,11 @@ class Instances:
         return one, parameters
 
     def cell(self, reader: Instance, name: str) -> Cell:
-        """Return the variable that a reader means by `schema.variable`.
+        """Return the variable to which `schema.variable` refers for a reader.
 
         Raises:
             UnknownName: the reader does not declare it, or no such instance or output
-                is in its reach.
+                is within its reach.
         """
         if name not in reader.info.reads:
             declared = reader.info.reads
@@ -168,7 +168,7 @@ class Instances:
             )
         try:
             schema = kind()
-        except FOREIGN_ERRORS as error:  # whatever the schema of another package raises
+        except FOREIGN_ERRORS as error:  # any exception of a foreign schema
             raise BadInput(
                 f"schema {info.name!r} cannot be created: "
                 f"{type(error).__name__}: {error}."
@@ -186,7 +186,7 @@ class Instances:
         )
 
     def _check_growth(self, path: str, parent: Instance) -> None:
-        """Refuse one more child where that is too deep or too many."""
+        """Raise if another child would exceed the limits of the hierarchy."""
         limits, depth = self._limits, parent.depth + 2
         if depth > limits.depth:
             raise BadInput(
@@ -234,7 +234,7 @@ def period_in_ticks(name: str, period_s: float, tick_s: float) -> int:
     """Return a period in slots.
 
     Raises:
-        BadInput: it is no whole number of them.
+        BadInput: the period is not a multiple of the slot.
     """
     ticks = round(period_s / tick_s)
     if ticks < 1 or not isclose(ticks * tick_s, period_s, rel_tol=1e-9):
@@ -246,7 +246,7 @@ def period_in_ticks(name: str, period_s: float, tick_s: float) -> int:
 
 
 def _priority(one: Instance, activation: Activation) -> int:
-    """Return that of the requests of an instance: its own, or its parent's."""
+    """Return the priority of an instance's requests: its own, or its parent's."""
     if activation.priority is not None:
         return activation.priority
     return 0 if one.parent is None else one.parent.priority
@@ -273,10 +273,11 @@ def check_activation_data(
 def with_needs(
     kind: SchemaClass, activation: Activation, parameters: object, robot: Robot
 ) -> Activation:
-    """Return an activation that names what its schema needs with its parameters.
+    """Return an activation with the resources that its schema needs.
 
     Raises:
-        UnknownName, BadInput: they name what there is not, or it cannot say.
+        UnknownName, BadInput: the schema names an unknown resource, or its method
+            fails.
     """
     if not issubclass(kind, ActuationSchema) or activation.needs is not None:
         return activation
@@ -289,7 +290,7 @@ def with_needs(
 
 @contextmanager
 def _as_bad_input(kind: SchemaClass, what: str) -> Iterator[None]:
-    """Make of whatever a schema raises that may be another package's a `BadInput`."""
+    """Convert exceptions of a foreign schema to `BadInput`."""
     try:
         yield
     except TestbedError:

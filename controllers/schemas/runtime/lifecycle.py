@@ -19,17 +19,17 @@ from nao_testbed.models.errors import FOREIGN_ERRORS
 
 
 class Lifecycle(Deactivation):
-    """Moves instances between their states; the runtime says when."""
+    """State changes of instances, called by the runtime."""
 
     def __init__(
         self, ledger: Ledger, agenda: Agenda, instances: Sequence[Instance]
     ) -> None:
-        """Create it without active instances.
+        """Create a life cycle without active instances.
 
         Args:
-            ledger: grants resources to winners and emits events.
+            ledger: ledger that grants resources to winners and emits events.
             agenda: due iterations.
-            instances: all instances, by number; it grows.
+            instances: all instances by number, a growing list.
         """
         super().__init__(ledger, agenda)
         self._instances = instances
@@ -69,7 +69,7 @@ class Lifecycle(Deactivation):
         if one.is_acting:
             try:
                 one.perceiving.perceive()
-            except FOREIGN_ERRORS as error:  # whatever, the others go on
+            except FOREIGN_ERRORS as error:  # other schemas continue
                 self.fail(one, "perceive", error)
 
     def check(self, one: Instance) -> None:
@@ -81,7 +81,7 @@ class Lifecycle(Deactivation):
             return
         try:
             one.is_ready = bool(one.acting.ready())
-        except FOREIGN_ERRORS as error:  # whatever it is, the others go on
+        except FOREIGN_ERRORS as error:  # other schemas continue
             self.fail(one, "ready", error)
             return
         if one.state is not State.WINNER:
@@ -119,8 +119,9 @@ class Lifecycle(Deactivation):
         """Schedule the instances whose requests have ended.
 
         Args:
-            is_granted: schedule only granted ones. An instance that was denied in this
-                slot, and requests again, learns the outcome in the next one.
+            is_granted: True: schedule only granted instances. An instance that was
+                denied in this slot, and requests again, gets its outcome in the next
+                slot.
         """
         for one in self.waiting:
             outcome = one.outcome
@@ -162,7 +163,7 @@ class Lifecycle(Deactivation):
         if len(ready) > 1 or (ready and parent.acting.arbitrates_single):
             chosen = self._chosen(parent, ready, present)
             if not parent.is_acting:
-                return  # its choice failed
+                return  # its `arbitrate` failed
         else:
             chosen = ready[0] if ready else None
         if chosen is present:
@@ -215,7 +216,7 @@ class Lifecycle(Deactivation):
             one.ticket = self.attempt(one, "its request", ask)
 
     def _follow(self, one: Instance, granted: Ticket) -> End | None:
-        """Set the ticket of an instance to what the ledger has now in its place.
+        """Update the ticket of an instance from the ledger.
 
         Returns:
             End of the reservation; None while it is valid, paused or resumed.
@@ -240,14 +241,14 @@ class Lifecycle(Deactivation):
                 self._start_acting(one)
             elif end is not None and end.why is LossCause.YIELDED:
                 self.finish(one, "yielded")
-            else:  # preempted before it could begin
+            else:  # preempted before its start
                 self._wait(one)
             return
         one.ticket = None
         refused = one.acting.on_refused
         asks = self.attempt(one, "on_refused", lambda: bool(refused(outcome)))
         if asks is None:
-            return  # it failed
+            return  # its request failed
         if asks:
             self._wait(one)
         else:
