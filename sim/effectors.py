@@ -30,7 +30,7 @@ from nao_testbed.models.values import FloatArray
 
 RGB = ("red", "green", "blue")
 _ROUNDING = 1e-9
-"""Tolerance in cycles: times in ticks are no exact binary fractions."""
+"""Tolerance in cycles: times in ticks are not exact binary fractions."""
 
 
 class SimulatedLeds:
@@ -42,7 +42,7 @@ class SimulatedLeds:
         Args:
             robot: robot with these LED groups.
             dt: length of a tick in s.
-            clock: returns the present tick.
+            clock: function that returns the present tick.
         """
         self._robot = robot.name
         self._dt = dt
@@ -83,7 +83,7 @@ class SimulatedLeds:
             part[3] = setting.fade_s
 
     def state(self, group: str) -> FloatArray:
-        """Return the brightness that is shown now.
+        """Return the present brightness of a group.
 
         Args:
             group: name of an LED group.
@@ -104,10 +104,10 @@ class SimulatedLeds:
         return (np.round(u * steps) / steps).reshape(leds.count, leds.n_channels)
 
     def means(self) -> FloatArray:
-        """Return the brightness that is shown now, averaged by group, for a recording.
+        """Return the present mean brightness of each group, for a recording.
 
         Returns:
-            (n,) mean over the LEDs of a group, one value a channel, in [0, 1]; in the
+            (n,) mean over the LEDs of a group, one value per channel, in [0, 1]; in the
             order of `colour_names`.
         """
         u = self._brightness(slice(None), self._clock())
@@ -154,7 +154,7 @@ Samples = NDArray[np.int16]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Utterance:
-    """Sound that was played without a pause."""
+    """Sound played without a pause."""
 
     label: str
     start_s: float
@@ -197,7 +197,7 @@ class SimulatedSpeaker:
         """Check that the previous chunk has ended.
 
         Raises:
-            BadInput: it is still playing.
+            BadInput: the previous chunk is still playing.
         """
         if not self._kept:
             return
@@ -214,8 +214,8 @@ class SimulatedSpeaker:
     def play(self, chunk: SoundChunk, time_s: float) -> None:
         """Play a checked chunk from now on.
 
-        A chunk that follows another of the same label without a gap extends its
-        utterance, unless that utterance is complete.
+        A chunk with the same label that follows without a gap extends an utterance that
+        is not complete.
         """
         samples = np.round(chunk.samples * FULL_SCALE).astype(np.int16)
         self._kept.append(_Kept(time_s, chunk.sample_rate_hz, samples))
@@ -237,11 +237,12 @@ class SimulatedSpeaker:
         )
 
     def recording(self, until_s: float, sample_rate_hz: int = 16000) -> Samples:
-        """Return the sound from the start of the run on, silence included.
+        """Return the sound from the start of the run, including silence.
 
         Args:
             until_s: end of the recording, in s.
-            sample_rate_hz: of the recording. Other rates are interpolated linearly.
+            sample_rate_hz: sample rate of the recording. Other rates are interpolated
+                linearly.
 
         Returns:
             (n,) one channel, n = until_s times the rate.

@@ -1,7 +1,7 @@
 """Recording in place of the simulated robot: the log server of [jdec-urjc] (3.2).
 
     LogRobot: sensors return the recorded values at the recorded times
-    SetPointComparison: commanded set-points against the recorded ones, by joint
+    SetPointComparison: commanded set-points compared with the recorded ones, by joint
 
 Commands move nothing. Set-points are compared with the recorded ones; stiffness is
 checked and dropped. Lights and sounds go to the simulated devices, since a recording
@@ -123,10 +123,10 @@ class LogRobot(SimulatedRobot):
         posture: str,
         base: tuple[FloatArray, FloatArray] | None = None,
     ) -> None:
-        """Start at the first observation.
+        """Create a robot at the first observation.
 
         Args:
-            recorded: recorded from `sim.replayed_robot.read_observations`.
+            recorded: observations from `sim.replayed_robot.read_observations`.
             posture: posture of the recorded robot at the start.
             base: true positions (n, 3) in m and quaternions (n, 4), x y z w, of the
                 base in each recorded observation; None: unknown, no fall is reported.

@@ -18,10 +18,10 @@ The loop is open. Commands are checked and kept (`commanded`), and do not change
 sensor values, which respond to the recorded controller.
 
 The shift of the set-points is the exception. A controller that shifts set-points finds
-its shift in `Observation.target`, and takes other changes of the target for requests of
-others. So `read` removes the recorded controller's last shift from the recorded
+its shift in `Observation.target`, and treats other changes of the target as requests of
+other owners. So `read` removes the recorded controller's last shift from the recorded
 set-points and adds that of the present controller (`take_shift`). If both shifts are
-the same numbers, so are the set-points, bit for bit.
+equal, the set-points are bit-identical.
 """
 
 from collections.abc import Mapping
@@ -54,7 +54,7 @@ SHIFT_SINCE = 3
 """Format since which a run records its controller's shifts of set-points."""
 
 LATE = 1.5
-"""An observation more than so many periods after the previous one follows a jump."""
+"""Number of periods after which the next observation counts as following a jump."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -99,11 +99,11 @@ def read_observations(run: Run, robot: Robot) -> RecordedObservations:
     """Read the observations of a run, and check that they are complete.
 
     Args:
-        run: run from `sim.recording.run_folder.read_run`.
+        run: run, from `sim.recording.run_folder.read_run`.
         robot: robot from `sim.recording.run_meta.recorded_robot`.
 
     Raises:
-        BadInput: the run is of another robot, too old, empty, or parts are missing.
+        BadInput: the run has another robot, is too old or empty, or parts are missing.
     """
     _check_whole(run)
     channels = {
@@ -243,16 +243,16 @@ class ReplayRobot:
     """Recording that implements `RobotInterface`.
 
     `read` returns the newest observation up to the present time, as recorded, with the
-    recorded time. `step` advances the time. Where heat was fast-forwarded in the
-    recorded run, the clock jumps as it did then: a step that ends more than one period
-    after an observation ends at the next one.
+    recorded time. `step` advances the time. If heat was fast-forwarded in the recorded
+    run, the clock jumps as in that run: a step that ends more than one period after an
+    observation ends at the next observation.
     """
 
     def __init__(self, recorded: RecordedObservations, dt: float = 1e-3) -> None:
         """Start at the first observation.
 
         Args:
-            recorded: recorded from `read_observations`.
+            recorded: observations from `read_observations`.
             dt: length of a tick in s; an observation is available from the tick that is
                 nearest to its time.
 
@@ -285,12 +285,12 @@ class ReplayRobot:
 
     @property
     def robot(self) -> Robot:
-        """The description that the arrays follow."""
+        """Robot description that defines the order of the arrays."""
         return self.recorded.robot
 
     @property
     def time_s(self) -> float:
-        """Time of the recorded run's clock in s."""
+        """Present time of the recorded run's clock, in s."""
         return self.tick * self.dt
 
     @property

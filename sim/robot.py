@@ -132,14 +132,15 @@ class Truth:
     v: FloatArray
     """(n_joints,) true velocities in rad/s."""
     joint_torque: FloatArray
-    """(n_joints,) torque on the link, less gear friction, in N·m."""
+    """(n_joints,) torque on the link after gear friction, in N·m."""
     motor_torque: FloatArray
-    """(n_motors,) joint-side motor torque, gear friction included, in N·m."""
+    """(n_motors,) joint-side motor torque before gear friction, in N·m."""
     base_position: FloatArray
     base_quaternion: FloatArray
     """x y z w."""
     base_velocity: FloatArray
-    """(6,) linear velocity of the base's centre of mass and angular, world."""
+    """(6,) linear velocity of the base's centre of mass, and angular velocity;
+    world."""
     contacts: tuple[Contact, ...]
     """Contacts with the ground."""
     obstacle_contacts: tuple[ObstacleContact, ...]
@@ -231,7 +232,7 @@ class SimulatedRobot:
 
     @property
     def last_second(self) -> LastSecond:
-        """Last second of true angles, velocities and joint torques, each tick."""
+        """True angles, velocities and joint torques of each tick of the last second."""
         return self._body.last_second
 
     @property
@@ -246,7 +247,7 @@ class SimulatedRobot:
 
     @property
     def current_limit(self) -> FloatArray:
-        """(n_joints,) largest current in force in A: the motor's range, or less."""
+        """(n_joints,) current limit in force in A, at most the motor's range."""
         return self._stiffness.current_limit.copy()
 
     @property
@@ -256,12 +257,12 @@ class SimulatedRobot:
 
     @property
     def q(self) -> FloatArray:
-        """(n_joints,) true angles in rad (a view): for records, never controllers."""
+        """(n_joints,) true angles in rad (a view); for records, never controllers."""
         return self._body.q
 
     @property
     def v(self) -> FloatArray:
-        """(n_joints,) true velocities in rad/s (a view): for records only, too."""
+        """(n_joints,) true velocities in rad/s (a view); for records only."""
         return self._body.v
 
     @property
@@ -301,15 +302,15 @@ class SimulatedRobot:
         )
 
     def write(self, command: Command) -> None:
-        """Apply a whole command, or nothing of it.
+        """Apply a command completely, or not at all.
 
-        Joints on one motor follow the values of its leading joint, and read back so.
+        Joints on one motor follow its leading joint, also in the values read back.
 
         Raises:
             BadInput: a value is not finite; a stiffness is outside [0, 1]; a set-point
                 is outside the joint's range; a velocity exceeds its motor's or lacks a
-                set-point; a limit of current is below 0; LEDs or a sound do not fit the
-                robot's; or a sound starts while the last one plays.
+                set-point; a current limit is below 0; LEDs or a sound do not fit the
+                robot; or a sound starts while the last one plays.
         """
         check_command(command, self._robot)
         if command.sound is not None:
@@ -411,7 +412,7 @@ class SimulatedRobot:
 
         Args:
             mean_square: (n_motors,) mean squared motor torque, joint side, N²m².
-            duration_s: a whole number of heating periods, in s.
+            duration_s: a multiple of the heating period, in s.
         """
         self._body.clock[0] = self._heat.advance_at_rest(
             self.tick, self._servo.square_sum, mean_square, duration_s
@@ -441,12 +442,13 @@ class SimulatedRobot:
         """Set the temperature of a motor, winding and housing alike.
 
         Args:
-            motor: its name.
+            motor: name of the motor.
             degc: temperature in °C.
 
         Raises:
             UnknownName: the robot has no such motor.
-            BadInput: it is not between -50 °C and the melting point of copper.
+            BadInput: the temperature is not between -50 °C and the melting point of
+                copper.
         """
         self.heating.set_temperature(self._robot.motor_index(motor), degc)
         self._take_temperature()
@@ -474,7 +476,7 @@ class SimulatedRobot:
         """Motors that give no torque."""
         return self._stiffness.failed_motors
 
-    # -- inside -----------------------------------------------------------------------
+    # -- internals ---------------------------------------------------------------------
 
     def _warm(self) -> None:
         self._heat.advance(self.tick, self._servo.square_sum)

@@ -8,14 +8,14 @@ motor-side encoder, and with ω = mean(v_j):
     τ  clipped to ± τ_stall U/U_n - (τ_stall/ω_0) ω             (torque-speed line)
     τ  clipped to ± min(stiffness · effort_limit, K I)
 
-Each joint gets its share of τ less its gear friction:
+Each joint gets its share of τ minus its gear friction:
 
     z' = v, |z| ≤ τ_c / k     (Prandtl: elastic up to the Coulomb friction τ_c)
     τ_joint = τ / n - k z - coupling
 
 The element is rate independent: below the break-away torque it is a spring and does
 not creep, above it slides at exactly τ_c (Dahl 1968 with a step exponent). A stiff
-spring and damper couple the joints on one motor, in place of their common shaft.
+spring and damper couple the joints on one motor, as a model of their common shaft.
 
 **Play** of ± β between motor and joint: the servo reads the angle of the motor, which
 is light and reaches its set-point within the play,
@@ -29,16 +29,15 @@ Besides its heat c τ², c = R / K² of the data, a motor draws the work
 
     W = ∫ max(τ ω, -c τ²) dt:
 
-external power covers its heat at most, and no power flows back.
+external power covers at most its heat, and no power flows back.
 
 `sim.body.stiffness` computes the other torque limits, I and stiffness.
 
-The kernels are compiled by numba: one call a tick instead of some twenty array
-operations. An engine whose step is a C function is stepped by compiled code too, over
-all ticks up to the next observation (`run_native`), without Python in between, so that
-CPU caches keep the physics. PyBullet has no C function; its ticks run in Python
-(`sim.body`). Both kernels are in this file because numba checks only the file of a
-kernel when it decides whether a cached kernel is up to date.
+The kernels are compiled by numba: one call per tick instead of about twenty array
+operations. An engine whose step is a C function is also stepped by compiled code,
+without Python, over all ticks up to the next observation (`run_native`). PyBullet has
+no C function; its ticks run in Python (`sim.body`). Both kernels are in this file
+because numba compares only a kernel's own file with its cache.
 """
 
 from dataclasses import dataclass
@@ -70,8 +69,8 @@ class ServoCfg(Checked):
     """Effects of the motor board that are modelled."""
 
     kind: str = "torque"
-    """`torque`: the servo of this module; `pybullet`: the engine's own motors, which
-    have the torque limit only: no gear friction, encoder or torque-speed line."""
+    """`torque`: the servo of this module; `pybullet`: the engine's own motors, with a
+    torque limit but without gear friction, encoder or torque-speed line."""
     friction_scale: Annotated[
         FrictionScale, Field(title="gear friction: friction_scale")
     ] = 1.0
@@ -83,7 +82,7 @@ class ServoCfg(Checked):
     torque_speed: bool = True
     """Limit the torque by motor speed and battery voltage."""
     battery_volt: Annotated[float, Field(gt=0.0)] | None = None
-    """Supply voltage in V; None takes the battery's nominal voltage."""
+    """Supply voltage in V; None: the battery's nominal voltage."""
 
     def __post_init__(self) -> None:
         """Check the kind of servo, and that it supports gear play."""
@@ -156,7 +155,7 @@ class Servo:
         friction = np.array([joint.friction for joint in robot.joints])
         gear = np.array([joint.presliding_stiffness for joint in robot.joints])
         self.gear = gear / sharing
-        """(n_joints,) k, each joint's part of it, in N·m/rad."""
+        """(n_joints,) k, each joint's share of the gear stiffness, in N·m/rad."""
         self.arguments = (
             self.target,
             self.velocity,
@@ -252,7 +251,7 @@ def servo_torques(
     """Write the torques and sums of one tick, in the symbols of the module.
 
     Arrays are by joint, from `motor_torque` to `slope` by motor: W in J and c in
-    W/(N·m)²; its joints, `follow` -1 if it has one; kp and kd; step of the encoder
+    W/(N·m)²; its joints, `follow` -1 for a single joint; kp and kd; step of the encoder
     in rad, 0 for none; τ_stall U/U_n and τ_stall/ω_0. Friction is τ_c in N·m, gear is k
     in N·m/rad, play is β in rad.
 
@@ -307,7 +306,7 @@ def servo_torques(
     return finite
 
 
-# -- ticks in a row ------------------------------------------------------------------
+# -- consecutive ticks -----------------------------------------------------------------
 
 
 def run_native(
@@ -318,17 +317,17 @@ def run_native(
     clock: NDArray[np.int64],
     ticks: int,
 ) -> bool:
-    """Advance by some ticks.
+    """Advance by a number of ticks.
 
-    In each: θ, ω  ->  τ  ->  ring  ->  engine  ->  θ, ω.
+    In each tick: θ, ω  ->  τ  ->  ring  ->  engine  ->  θ, ω.
 
     Args:
         native: the engine's step.
-        servo: computes the torques.
+        servo: servo that computes the torques.
         row: (3 n_joints,) angles in rad, velocities in rad/s and torques in N·m, side
-            by side; the torques are the servo's own array.
-        ring: stores the row of each tick.
-        clock: (1,) ticks so far; advanced with the engine.
+            by side; the torque part is the servo's own array.
+        ring: ring buffer that stores the row of each tick.
+        clock: (1,) number of ticks so far, advanced with the engine.
         ticks: number of ticks.
 
     Returns:

@@ -21,7 +21,7 @@ FALL_TILT = np.cos(np.deg2rad(45.0))
 TOUCH_DOWN_S = 0.1
 """Time before the start in which the placed robot settles on its soles, in s."""
 POSITION_GAIN, VELOCITY_GAIN = 0.2, 1.0
-"""Gains of PyBullet's own motors, in its units (fraction of the error a step)."""
+"""Gains of PyBullet's own motors, in its units (fraction of the error per step)."""
 
 
 class SimulationDiverged(TestbedError):
@@ -32,7 +32,7 @@ class Body:
     """Engine and servos of one robot.
 
     Use: construct it (the robot rests on the ground in its posture, set-points equal to
-    encoder readings), then call `run` for as many physics steps as need no observation.
+    encoder readings), then call `run` for the physics steps up to the next observation.
     The arrays `q`, `v` and those of `servo` are live.
     """
 
@@ -50,7 +50,7 @@ class Body:
             robot: robot to simulate.
             world: settings of the world.
             servo: settings of the motor board model.
-            misalignment: (n_joints,) true angle less encoder angle, in rad.
+            misalignment: (n_joints,) true angle minus encoder angle, in rad.
             posture: name of the start posture.
 
         Raises:

@@ -1,8 +1,8 @@
 """Placement of a robot at rest on the ground in a posture.
 
 The contact candidates of a body span a convex hull. The body rests on the face of the
-hull above which its centre of mass lies. If several faces qualify, prefer the face
-whose corners belong to the effectors of the posture, then the more upright face.
+hull above which its centre of mass lies. Of several such faces, the one whose corners
+belong to the effectors of the posture is preferred, then the most upright one.
 """
 
 from dataclasses import dataclass, replace
@@ -41,7 +41,7 @@ def resting_faces(robot: Robot, points: FloatArray, com: FloatArray) -> list[Res
     """
     try:
         hull = ConvexHull(points)
-    except QhullError:  # all points in one plane, as those of two soles
+    except QhullError:  # all points in one plane, for example two soles
         hull = ConvexHull([*points, com])
     rests = []
     for equation in np.unique(hull.equations.round(9), axis=0):
@@ -128,8 +128,8 @@ def check_clear(engine: Engine) -> None:
     """Check that a placed robot overlaps no obstacle.
 
     Raises:
-        BadInput: a link overlaps an obstacle. The message names the deepest overlap; of
-            several equally deep (to 1 µm) the last by name, because rounding differs
+        BadInput: a link overlaps an obstacle. The message names the deepest overlap;
+            among equally deep ones (to 1 µm) the last by name, because rounding differs
             between engines.
     """
     overlaps = engine.overlaps()

@@ -5,8 +5,8 @@
 stiffness: commanded value, scaled down by the protection of hot motors; K: torque over
 current of the heating model, joint side, so that torque, current and heat agree; I: the
 smaller of the motor board's current limit (`SimulationCfg.current_limit_a`) and the
-commanded one; health: 0 for a motor that an experiment makes fail, otherwise 1. The
-robot does not detect a fault: stiffness reads back as commanded, set-points remain.
+commanded one; health: 0 for a motor that an experiment disables, otherwise 1. The robot
+does not detect a fault: stiffness reads back as commanded, and set-points remain.
 Controllers report a fault to the reservations as a `BrokenPart`.
 """
 
@@ -20,7 +20,7 @@ from nao_testbed.sim.thermal.protection import Protection
 
 
 def current_limits_of(robot: Robot, limits_a: Mapping[str, float]) -> FloatArray:
-    """Return limits of current (n_joints,) in A, inf for joints that are not named.
+    """Return current limits (n_joints,) in A, inf for joints that are not named.
 
     Joints on one motor share its current: the smallest of their limits applies.
 
@@ -64,12 +64,12 @@ class EffectiveStiffness:
         """Set stiffness 1 and full health for all joints.
 
         Args:
-            robot: its effort limits apply at stiffness 1.
-            protection: scales the stiffness of hot motors down.
+            robot: robot; its effort limits apply at stiffness 1.
+            protection: protection that reduces the stiffness of hot motors.
             torque_limit: (n_joints,) in N·m; written by `put`.
             torque_constant: (n_motors,) K, joint torque over current, in N·m/A.
-            board_current: (n_joints,) permanent limit of current of the motor boards,
-                in A; inf without one.
+            board_current: (n_joints,) permanent current limit of the motor boards, in
+                A; inf: no limit.
         """
         self._robot = robot
         self._torque_constant = torque_constant[robot.motor_of_joint]
@@ -84,7 +84,8 @@ class EffectiveStiffness:
         self.commanded = np.ones(len(robot.joints))
         """(n_joints,) in [0, 1], as written."""
         self.in_force = np.ones(len(robot.joints))
-        """(n_joints,) after the protection, as it reads back; faults do not show."""
+        """(n_joints,) stiffness after the protection, which is read back; faults are
+        not included."""
         self._is_absent = np.isin(robot.joint_names, robot.absent_joints)
         self.health: FloatArray = np.where(self._is_absent, 0.0, 1.0)
         """(n_joints,) share of its torque that a joint's motor can give: 1, or 0 for

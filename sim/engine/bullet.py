@@ -80,7 +80,8 @@ __all__ = ["ENGINE_VERSION", "p"]
 
 
 YAW_DEG, PITCH_DEG = 117.0, -10.0
-"""View from ahead, a little from the robot's left and above; yaw 90 is ahead."""
+"""View from the front, slightly from the robot's left and above; yaw 90 is the
+front."""
 DISTANCE = 1.0
 """Distance of the camera over the extent of the links' centres. The robot fills more
 than half of the window's height, whose field of view is about 90 degrees."""
@@ -100,7 +101,7 @@ def hide_panels(client: int) -> None:
 
 
 def aim_window(client: int, points: FloatArray) -> None:
-    """Move the camera so close that the whole body fills the window.
+    """Move the camera to a distance at which the body fills the window.
 
     Args:
         client: client of PyBullet, with a window.
@@ -123,8 +124,8 @@ def draw(
 
     Args:
         client: client of PyBullet.
-        body: number of the robot in it.
-        link_name: number of a link to its name, -1 being the base.
+        body: number of the robot's body.
+        link_name: link number to name; -1 is the base.
         camera: position, direction and light.
     """
     rgb, depth, seen = _draw(client, camera)

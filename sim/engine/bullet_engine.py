@@ -35,7 +35,7 @@ from nao_testbed.sim.engine.rotors import Rotors
 from nao_testbed.sim.engine.world import Camera, Rendering, WorldCfg, check_display
 
 _Push = tuple[int, list[float], list[float]]
-"""Index of the link, force in N and point of attack in m, both in the world."""
+"""Index of the link, force in N and point of application in m, both in the world."""
 
 
 def _force(row: Sequence[Any]) -> FloatArray:
@@ -83,10 +83,11 @@ class BulletEngine:
         self._rotors = Rotors(robot, cfg.physics_dt, loaded.base_from_inertial[1])
         self._joints_are_read = self._rotors_act = False
         self._torque, self._limp = np.zeros((2, self._n))
-        # PyBullet's own state has no pushes: a pending one would outlive a restore.
+        # PyBullet's own state does not include pushes: a pending one would survive a
+        # restore.
         self._pushes: list[_Push] = []
         self._kept: dict[int, tuple[list[_Push], FloatArray]] = {}
-        # numpy takes twice as long, as it inspects the type of every float.
+        # Lists: numpy takes twice as long, since it inspects the type of every float.
         self._write_numbers = struct.Struct(f"{self._n}d").pack_into
         self._write_base = struct.Struct("7d").pack_into
 
@@ -119,7 +120,7 @@ class BulletEngine:
 
         Args:
             friction: Coulomb coefficient.
-            slope_deg: rises by this angle towards +x.
+            slope_deg: slope of the ground in degrees, rising towards +x.
         """
         self._ground.change(friction, slope_deg)
         self.cfg = replace(self.cfg, friction=friction, slope_deg=slope_deg)
@@ -159,7 +160,7 @@ class BulletEngine:
     def clearance(self) -> float:
         """Return the smallest distance of the robot's shapes to the ground, in m.
 
-        Negative where a shape sinks in; `inf` if no shape is within 5 m.
+        Negative if a shape penetrates the ground; `inf` if no shape is within 5 m.
         """
         c = self._client
         p.performCollisionDetection(physicsClientId=c)
@@ -203,7 +204,7 @@ class BulletEngine:
         return np.array(com)
 
     def link_twist(self, link: str) -> tuple[FloatArray, FloatArray]:
-        """Return velocity (3,) of a link's centre of mass in m/s and angular (3,)."""
+        """Return linear (3,) velocity of a link's centre of mass, and angular (3,)."""
         index = self._link_index[link]
         if index < 0:
             linear, angular = p.getBaseVelocity(
@@ -268,9 +269,9 @@ class BulletEngine:
     def normal_load(self, link: str) -> tuple[float, FloatArray]:
         """Return the load on a link along the ground's normal.
 
-        It is the ground's normal force plus, of each obstacle, the upward part f_i n_i
-        · n along the ground's normal n. A block below a sole carries load as the ground
-        does; a wall at the tip of a foot does not.
+        It is the ground's normal force plus, for each obstacle, the component f_i n_i ·
+        n along the ground's normal n. A block below a sole carries load like the
+        ground; a wall at the tip of a foot does not.
 
         Returns:
             Sum F of the normal forces in N, and sum of F_i p_i (3,) in N·m with the

@@ -8,9 +8,9 @@ moves, about the joint's axis a, and c times that to the inner link:
 
 `sim.engine.rotors` compensates the resistance to rotation of the whole body, and
 explains why two links carry the inertia. Such a tensor is not that of a rigid body (one
-moment exceeds the sum of the others), and the URDF loader would set it to zero. So the
-file holds the principal *frame* of I' with harmless moments; the engine sets the true
-moments after loading.
+moment exceeds the sum of the others), and the URDF loader would set it to zero. The
+file therefore holds the principal *frame* of I' with valid placeholder moments; the
+engine sets the true moments after loading.
 
 A payload of mass m at p joins its link's mass m_0 at c_0:
 
@@ -39,7 +39,7 @@ class PrincipalInertia:
     """Principal moments of a link's inertia, rotor included."""
 
     moments: tuple[float, float, float]
-    """In kg·m², about the axes of the frame that the file holds."""
+    """Principal moments in kg·m², about the axes of the frame in the file."""
 
 
 def write_bullet_urdf(
@@ -72,14 +72,14 @@ def write_bullet_urdf(
         for mimic in joint.findall("mimic"):
             joint.remove(mimic)  # the servo couples the joints, see sim.servo
     name_meshes(root, robot.urdf)
-    ET.indent(root)  # PyBullet cuts long lines
+    ET.indent(root)  # PyBullet truncates long lines
     path = Path(folder) / robot.urdf.name
     ET.ElementTree(root).write(path)
     return path, inertias
 
 
 def name_meshes(root: ET.Element, urdf: Path) -> None:
-    """Replace mesh file names by absolute paths: the URDF moves, the meshes do not."""
+    """Replace mesh file names by absolute paths, since only the URDF is moved."""
     for body in ("collision", "visual"):
         for mesh in root.iterfind(f"link/{body}/geometry/mesh"):
             name = mesh.attrib["filename"]
@@ -105,7 +105,7 @@ def loaded_urdf(
 
 
 def _inertial(link: ET.Element) -> ET.Element:
-    """Return a link's <inertial>; add one without mass to a frame, or engines guess."""
+    """Return a link's <inertial>; add one with zero mass if it is missing."""
     inertial = link.find("inertial")
     if inertial is None:
         inertial = ET.SubElement(link, "inertial")
@@ -273,7 +273,7 @@ def rotation_from_rpy(rpy: FloatArray) -> FloatArray:
 def rpy_from_rotation(R: FloatArray) -> FloatArray:
     """Return roll, pitch, yaw in rad of a rotation matrix."""
     pitch = np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
-    if abs(np.cos(pitch)) < 1e-9:  # gimbal lock: put all of it into roll
+    if abs(np.cos(pitch)) < 1e-9:  # gimbal lock: put the whole rotation into roll
         roll = np.arctan2(-R[1, 2], R[1, 1])
         return np.array([roll, pitch, 0.0])
     return np.array(

@@ -26,11 +26,11 @@ class Contact:
 
     link: str
     position: tuple[float, float, float]
-    """In the world, in m."""
+    """Position in the world, in m."""
     force: FloatArray
     """(3,) force of the ground on the robot, in the world, in N."""
     normal_force: float
-    """Component of it along the ground's normal, in N."""
+    """Component of `force` along the ground's normal, in N."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class ObstacleContact:
     obstacle: str
     link: str
     position: tuple[float, float, float]
-    """In the world, in m."""
+    """Position in the world, in m."""
     force: FloatArray
     """(3,) force of the obstacle on the robot, in the world, in N."""
 
@@ -63,7 +63,7 @@ class EngineMissing(BadInput):
 
 @dataclass(frozen=True, slots=True)
 class NativeStep:
-    """Step of an engine as a C function, and the arrays that it works on, live.
+    """Step of an engine as a C function, with its live arrays.
 
     Forces and wrenches act in the next step only: the caller of the function resets
     them to 0 afterwards.
@@ -82,9 +82,9 @@ class NativeStep:
     wrenches: FloatArray
     """Wrenches on the links."""
     q_index: NDArray[np.intp]
-    """(n_joints,) places of the joint angles in rad in `positions`."""
+    """(n_joints,) indices of the joint angles in rad in `positions`."""
     v_index: NDArray[np.intp]
-    """(n_joints,) places of the joints in `velocities` and `forces`."""
+    """(n_joints,) indices of the joints in `velocities` and `forces`."""
 
 
 class Engine(Protocol):
@@ -128,7 +128,7 @@ class Engine(Protocol):
         ...
 
     def link_twist(self, link: str) -> tuple[FloatArray, FloatArray]:
-        """Return velocity (3,) of a link's centre of mass in m/s and angular (3,)."""
+        """Return linear (3,) velocity of a link's centre of mass, and angular (3,)."""
         ...
 
     def contacts(self) -> list[Contact]:
@@ -154,7 +154,7 @@ class Engine(Protocol):
     def cast(
         self, origin: FloatArray, directions: FloatArray, reach: float
     ) -> tuple[FloatArray, FloatArray]:
-        """Cast rays; return their lengths up to the first surface but the robot's.
+        """Cast rays; return their lengths up to the first surface except the robot's.
 
         Args:
             origin: (3,) in the world, in m.
@@ -162,8 +162,8 @@ class Engine(Protocol):
             reach: length of the rays, in m.
 
         Returns:
-            Distances (n,) in m, `reach` if a ray meets nothing, and outward normals (n,
-            3) of the surfaces, 0 if a ray meets nothing.
+            Distances (n,) in m, `reach` for a ray without a hit, and outward normals
+            (n, 3) of the surfaces, 0 for a ray without a hit.
         """
         ...
 
@@ -241,8 +241,8 @@ def sum_by_pair(
 def rotation_from_quaternion(quaternion: Sequence[float] | FloatArray) -> FloatArray:
     """Return the (3, 3) rotation matrix of a quaternion x y z w of any length.
 
-    Operations follow the order of Bullet's `btMatrix3x3::setRotation`: the result is
-    the same bit for bit.
+    Operations follow the order of Bullet's `btMatrix3x3::setRotation`, so the results
+    are bit-identical.
     """
     x, y, z, w = map(float, quaternion)
     s = 2.0 / (x * x + y * y + z * z + w * w)

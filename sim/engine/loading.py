@@ -23,7 +23,7 @@ class Ground:
         Args:
             client: client of PyBullet.
             friction: Coulomb coefficient.
-            slope_deg: rises by this angle towards +x.
+            slope_deg: slope of the ground in degrees, rising towards +x.
         """
         self._client = client
         self._friction = friction
@@ -78,7 +78,7 @@ def lay(client: int, obstacle: Obstacle, slope_deg: float) -> int:
 
     Args:
         client: client of PyBullet.
-        obstacle: in the frame of the robot's start.
+        obstacle: box in the frame of the robot's start.
         slope_deg: slope of the ground in degrees at the start.
     """
     half = [0.5 * edge for edge in obstacle.size]
@@ -125,23 +125,23 @@ Transform = tuple[Sequence[float], Sequence[float]]
 
 @dataclass(frozen=True, kw_only=True)
 class LoadedRobot:
-    """Numbers of a robot and its parts in the engine."""
+    """Ids of a robot and its parts in the engine."""
 
     body: int
     joints: list[int]
     """(n_joints) in the order of `Robot.joints`."""
     link_index: Mapping[str, int]
-    """Name of a link to its number; -1 is the base."""
+    """Link name to number; -1 is the base."""
     link_name: Mapping[int, str]
     """Inverse of `link_index`."""
     base_inertial: Transform
-    """PyBullet's frame of the base, the inertial one, in the link frame."""
+    """Inertial frame of the base, used by PyBullet, in the link frame."""
     base_from_inertial: Transform
     """Inverse of `base_inertial`."""
 
 
 def load(client: int, robot: Robot, payloads: Sequence[Payload] = ()) -> LoadedRobot:
-    """Load a robot into a PyBullet client, its own motors switched off.
+    """Load a robot into a PyBullet client, and switch off PyBullet's motors.
 
     Raises:
         UnknownName: a payload names no link of the robot.
@@ -196,9 +196,9 @@ def _set_link_dynamics(
 ) -> None:
     """Remove hidden damping, take friction from the ground, set exact inertias.
 
-    Without the friction anchor the contact solver stops a little early at every step,
+    Without the friction anchor, the contact solver stops slightly early at every step,
     and feet that press against each other creep by some µm/s. Within a quarter of an
-    hour that creep changes the torques of a standing robot completely.
+    hour this creep changes the torques of a standing robot completely.
     """
     for name, index in loaded.link_index.items():
         p.changeDynamics(

@@ -5,10 +5,10 @@ inertia J N² is the joint's `armature`; the links keep their own inertia. (PyBu
 no armature; `sim.engine.rotors` replaces it.)
 
 Contacts: an elliptic friction cone, `impratio` 100, nearly rigid (`RIGIDITY`) with a
-time constant of 4 ms, and a no-slip pass after the solver. Without that pass pressing
-feet creep and the torques of a standing robot drift. A contact takes the friction of
-the ground or box alone (`priority`); PyBullet's product with soles of friction 1 gives
-the same value. Links of the robot never touch each other.
+time constant of 4 ms, and a no-slip pass after the solver. Without that pass, feet that
+press against each other creep, and the torques of a standing robot drift. The friction
+of a contact is that of the ground or box alone (`priority`); PyBullet's product with
+soles of friction 1 gives the same value. Links of the robot never touch each other.
 """
 
 import xml.etree.ElementTree as ET
@@ -39,7 +39,7 @@ Chosen as the limit of rigid contacts. With the calibration errors of the preset
 value and by 4 µrad at (0.9999, 0.9999). Between the last two the leg torques differ by
 at most 0.0006 N·m. One count of a leg's pitch encoder is 12 µrad."""
 IMPRATIO = 100
-"""Stiffness of friction over that of the normal direction."""
+"""Ratio of the stiffness of friction to that of the normal direction."""
 NOSLIP_ITERATIONS = 20
 """Sweeps of the pass that removes the residual slip."""
 GROUND = "ground:plane"

@@ -4,7 +4,8 @@ MuJoCo computes poses at the start of a step. Readings between steps first updat
 poses (`_refresh`); ticks without readings cost nothing. Contacts and their forces are
 those of the last step, as in PyBullet.
 
-MuJoCo has no window, pictures or motors here; requests for them raise `FeatureMissing`.
+This engine offers no window, pictures or motors; requests for them raise
+`FeatureMissing`.
 """
 
 import _thread
@@ -59,7 +60,7 @@ mujoco.set_mju_user_warning(_pass_on)
 
 ENGINE_VERSION = f"mujoco {mujoco.__version__}"
 NOT_THE_ROBOT = np.array([1, 0, 0, 0, 0, 0], dtype=np.uint8)
-"""Geom groups that rays meet."""
+"""Geom groups that rays can hit."""
 _LIBRARY = ctypes.CDLL(mujoco._functions.__file__)  # this module loads MuJoCo's library
 MJ_STEP = ctypes.cast(_LIBRARY.mj_step, ctypes.c_void_p).value or 0
 """Address of the C function."""
@@ -174,8 +175,9 @@ class MujocoEngine:
     def clearance(self) -> float:
         """Return the smallest distance of the robot's shapes to the ground, in m.
 
-        It is the support of a shape in the direction -n, n the ground's normal: exact
-        for a plane through the origin. Negative where a shape sinks in.
+        It is computed from the support of a shape in the direction -n, with the
+        ground's normal n; exact for a plane through the origin. Negative if a shape
+        penetrates the ground.
         """
         self._refresh()
         lowest = [self._height(shape) for shape in self._shapes]
@@ -219,7 +221,7 @@ class MujocoEngine:
         return com
 
     def link_twist(self, link: str) -> tuple[FloatArray, FloatArray]:
-        """Return velocity (3,) of a link's centre of mass in m/s and angular (3,)."""
+        """Return linear (3,) velocity of a link's centre of mass, and angular (3,)."""
         self._refresh()
         twist = np.empty(6)
         mujoco.mj_objectVelocity(
@@ -291,7 +293,7 @@ class MujocoEngine:
     def normal_load(self, link: str) -> tuple[float, FloatArray]:
         """Return the load on a link along the ground's normal.
 
-        An obstacle contributes its upward part f_i n_i · n along the ground's normal n.
+        An obstacle contributes the component f_i n_i · n along the ground's normal n.
 
         Returns:
             Sum F of the normal forces in N, and sum of F_i p_i (3,) in N·m with the
@@ -313,7 +315,7 @@ class MujocoEngine:
         is_fixed, body_of, ground = self._is_fixed, self._body_of, self._ground
         rows, places = contact.efc_address.tolist(), contact.pos.tolist()
         loads: dict[int, tuple[float, float, float, float]] = {}
-        # Plain floats: on eight contacts numpy takes three times as long.
+        # Plain floats: for eight contacts numpy takes three times as long.
         for k, (first, second) in enumerate(contact.geom.tolist()):
             if rows[k] < 0:  # detected, but too distant for a force
                 continue
@@ -382,9 +384,9 @@ class MujocoEngine:
         """Return `mj_step` itself, without its Python binding.
 
         The binding turns an error of the engine into an exception; without it an error
-        ends the process. The only error of `mj_step` is a full arena, of which a robot
-        that lies on the ground uses a fiftieth. Contacts that do not fit are dropped
-        with a warning.
+        ends the process. The only error of `mj_step` is a full arena; a robot that lies
+        on the ground uses a fiftieth of it. Contacts that do not fit are dropped with a
+        warning.
         """
         return NativeStep(
             owners=(self._m, self._d),
@@ -420,7 +422,7 @@ class MujocoEngine:
         """Delete the saved states; a second call has no effect."""
         self._saved.clear()
 
-    # -- what it lacks ------------------------------------------------------------
+    # -- missing features --------------------------------------------------------------
 
     def _lacks(self, feature: str) -> NoReturn:
         raise FeatureMissing("mujoco", feature, "use --engine pybullet")

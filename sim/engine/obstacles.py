@@ -2,8 +2,8 @@
 
 A box of size (s_x, s_y, s_z) has its centre at p in the frame of the robot's start and
 is turned by its yaw about the z axis of that frame. The start frame has its origin on
-the ground below the robot's base, x ahead, y to the left, z along the ground's normal.
-A box never moves. It may overlap the ground or another box.
+the ground below the robot's base, x forward, y to the left, z along the ground's
+normal. A box never moves. It may overlap the ground or another box.
 
 Assumptions: rigid boxes; Coulomb friction with one coefficient.
 """
@@ -25,7 +25,7 @@ Place = Annotated[float, Field(ge=-10.0, le=10.0, title="an obstacle's position 
 Vector3 = tuple[float, float, float]
 
 EXAMPLE = "0.3,0.6,0.02@0.25,0,0.3"
-"""A table top of 30 x 60 x 2 cm, 25 cm ahead of the robot and 30 cm high."""
+"""A table top of 30 x 60 x 2 cm, 25 cm in front of the robot and 30 cm high."""
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_ -]*")
 
 
@@ -50,7 +50,7 @@ class Obstacle(Checked):
 
     @classmethod
     def at(cls, name: str, box: str) -> Self:
-        """Return a box that is written `SX,SY,SZ@X,Y,Z` or `SX,SY,SZ@X,Y,Z,YAW`.
+        """Parse a box from `SX,SY,SZ@X,Y,Z` or `SX,SY,SZ@X,Y,Z,YAW`.
 
         Raises:
             BadInput: the text has another form, or a value is out of range.

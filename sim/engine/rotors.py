@@ -1,11 +1,11 @@
-"""Rotor inertia for PyBullet: it resists joint motion, not rotation of the whole body.
+"""Rotor inertia for PyBullet that resists joint motion, not rotation of the whole body.
 
 A motor's reflected inertia A = J N² resists the motion of its joint only:
 
     M a + nle + diag(A) v̇_joints = τ + Jᵀ f                                     (1)
 
-("armature" in MuJoCo and Pinocchio). PyBullet has no armature. As an explicit torque
--A v̇ it is unstable wherever A exceeds the inertia of the link, so the links carry it
+("armature" in MuJoCo and Pinocchio). PyBullet has no armature. An explicit torque -A v̇
+is unstable if A exceeds the inertia of the link, so the links carry the rotor inertia
 (`sim.engine.engine_urdf`). The link that the joint moves carries A; its angular
 velocity about the joint's axis a is w. The inner link holds the joint and carries c A;
 s = w - v. PyBullet then has the kinetic energy ½ vᵀ M v + ½ Σ A (w² + c s²) instead of
@@ -31,14 +31,14 @@ M_want = κ M_link, this is a = κ a_want + (1 - κ) â, and an error of (2) cha
 The bound is 5.8 with n = 5 steps. M_want > 0 gives κ > 0;
 v² = (w - s)² <= (1 + 1/c) (w² + c s²) gives κ <= 1 + 1/c = 5, for every robot and
 posture. Contacts only restrict the directions and keep the bound. This holds without
-servos: their damping acts a step late and uses up the margin, therefore n is greater
+servos. Their damping acts one step late and uses up the margin; therefore n is greater
 for long steps (`prediction_steps`). Without c, where the moved link alone carries A, κ
 would reach 4.6 on the NAO and grow with lighter trunks. A greater c puts more weight on
 the prediction, and lightly loaded feet rattle more.
 
 Delay. (2) is exact for an acceleration that is constant or grows linearly. Changes
 within 10 ms are followed late: a motion of 20 to 100 Hz loses damping where the links
-are heavier than wanted, and gains some where they are lighter.
+are heavier than they should be, and gains some where they are lighter.
 """
 
 import xml.etree.ElementTree as ET
@@ -95,8 +95,8 @@ class Rotors:
         self.q, self.v = np.zeros(n), np.zeros(n)
         """(n,) joint angles in rad and velocities in rad/s."""
         self.state = np.zeros((3, 3 + n))
-        """Three rows: velocities before the last step (NaN without one); â; its trend a
-        step. Columns: base in the world (angular), then joints."""
+        """Three rows: velocities before the last step (NaN without one); â; trend of â
+        per step. Columns: base in the world (angular), then joints."""
         self._torques = np.zeros(3 + n)
         self.base_torque, self.torque = np.split(self._torques, [3])
         """(3,) N·m on the base in the world, and (n,) in the joints."""

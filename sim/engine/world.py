@@ -1,4 +1,4 @@
-"""World settings: clock, ground, gravity, solver, window; and the camera.
+"""Settings of the world (clock, ground, gravity, solver, window) and of the camera.
 
 `ticks_of` converts periods to whole physics steps.
 
@@ -68,11 +68,11 @@ class Payload(Checked):
     link: str
     mass_kg: Annotated[float, Field(ge=0.0, le=50.0, title="payload in kg")]
     position: tuple[float, float, float] | None = None
-    """In the link's frame, in m; None: at the link's centre of mass."""
+    """Position in the link's frame, in m; None: at the link's centre of mass."""
 
     @classmethod
     def at(cls, place: str, mass_kg: float) -> Self:
-        """Return a mass at a place that is written `LINK` or `LINK@X,Y,Z`.
+        """Create a payload from a place `LINK` or `LINK@X,Y,Z` and a mass.
 
         Raises:
             BadInput: the text has another form, or a value is out of range.
@@ -100,7 +100,7 @@ class Payload(Checked):
             check_value("place", x, Coordinate)
 
     def place_on(self, robot: Robot) -> FloatArray:
-        """Return its position (3,) in the link's frame, in m."""
+        """Return the position (3,) in the link's frame, in m."""
         if self.position is not None:
             return np.array(self.position)
         (com,) = (link.com for link in robot.links if link.name == self.link)
@@ -131,7 +131,7 @@ def payloads_of(robot: Robot, payload_kg: Mapping[str, float]) -> tuple[Payload,
 
 def slope_quaternion(slope_deg: float) -> tuple[float, float, float, float]:
     """Return the orientation x y z w of a ground that rises towards +x."""
-    half = -np.deg2rad(slope_deg) / 2.0  # nose up: minus about y
+    half = -np.deg2rad(slope_deg) / 2.0  # front up: negative about y
     return (0.0, float(np.sin(half)), 0.0, float(np.cos(half)))
 
 
@@ -149,26 +149,27 @@ class WorldCfg(Checked):
     physics_dt: Annotated[float, Field(ge=SHORTEST_STEP_S, le=0.01)] = 1e-3
     """Physics and servo period in s."""
     gravity: Annotated[Gravity, Field(title="gravity in m/s²")] = 9.81
-    """In m/s²."""
+    """Gravity in m/s²."""
     slope_deg: Annotated[SlopeDegrees, Field(title="slope")] = 0.0
-    """Ground rises by this angle towards +x (uphill ahead of the robot)."""
+    """Slope of the ground in degrees, rising towards +x (uphill in front of the
+    robot)."""
     friction: Annotated[GroundFriction, Field(title="ground friction")] = 0.7
     """Coulomb coefficient of soles on the ground (estimate: rubber, hard floor)."""
     solver_iterations: Annotated[int, Field(ge=1)] = 50
     """Largest number of sweeps of the contact solver; PyBullet's default."""
     solver_residual: SolverResidual = 1e-7
     """Squared residual at which the contact solver stops early; PyBullet's default.
-    With 1e-5 a tick of a standing robot costs a tenth less; with an ankle 2 degrees
-    off, the leg torques stay the same to 1 in 1000."""
+    With 1e-5 a tick of a standing robot costs a tenth less; with an ankle error of 2
+    degrees, the leg torques change by less than 1 in 1000."""
     payloads: tuple[Payload, ...] = ()
-    """Loads of the robot; unknown to the models of controllers."""
+    """Payloads of the robot, unknown to the models of controllers."""
     obstacles: tuple[Obstacle, ...] = ()
-    """Obstacles; unknown to the models of controllers."""
+    """Obstacles, unknown to the models of controllers."""
     gui: bool = False
     """Open PyBullet's window."""
 
     def __post_init__(self) -> None:
-        """Check ranges, and that the obstacles' names differ.
+        """Check ranges, and that the obstacles' names are unique.
 
         Raises:
             BadInput: a value cannot be used.
@@ -181,7 +182,7 @@ class WorldCfg(Checked):
 
 
 def check_display() -> None:
-    """Check that a display exists: without one PyBullet's window ends the process.
+    """Check that a display exists: without one, PyBullet's window ends the process.
 
     Raises:
         BadInput: there is no display.

@@ -102,8 +102,8 @@ class Connection:
 
         Args:
             limit_s: time limit of the answer, in s.
-            method: method of what `service` returned.
-            *values: its arguments.
+            method: method of a service returned by `service`.
+            *values: arguments of the method.
 
         Raises:
             ConnectionTimeout: the limit has passed without an answer.

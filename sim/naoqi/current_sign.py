@@ -7,16 +7,16 @@ side; the servo counts in finer steps. A sign s explains an angle if
     r_s = max(|θ* - θ_n - s K |I| / kp| - Δ/2, 0)
 
 is small. Both signs do if the torque is below kp Δ/2, 0.12 N·m on a NAO's leg. In this
-case the past decides. A torque changes its sign only at zero, so the evidence for one
-sign over the other is kept until the current has vanished:
+case past readings decide. A torque changes its sign only at zero, so the evidence for
+one sign over the other is kept until the current has vanished:
 
     ℓ  = (r₋² - r₊²) / (2 σ²)            within ± ℓ_max
     λ' = ℓ / t_e - λ / t_f               within ± λ_max
     I  = |I| λ / λ_s                     within ± |I|
 
 λ is the logarithm of the odds of + over -. While the sign is unknown, I is near 0; the
-sign shows when the set-point moves through a step of the encoder. The bound of ℓ keeps
-one wrong reading from reversing a sign.
+sign becomes known when the set-point moves through a step of the encoder. The bound of
+ℓ prevents that one wrong reading reverses a sign.
 
 Assumptions: kp and K of the robot's data are accurate enough to decide between the
 signs; the set-point moves slowly enough that the joint follows.
@@ -40,15 +40,15 @@ MAX_READING = 4.5
 SURE_EVIDENCE = 4.0
 """λ_s, above which a sign counts as known: odds of 55 to 1."""
 MAX_EVIDENCE = 8.0
-"""λ_max: bound of the evidence that a later change of sign must outweigh."""
+"""λ_max: upper bound of the evidence, which a later change of sign must outweigh."""
 FORGET_S = 0.2
 """t_f while the current is near zero, in s."""
 KEEP_S = 60.0
 """t_f otherwise."""
 VANISHED_SIGMAS = 1.5
-"""A current below so many standard deviations of its noise counts as zero."""
+"""Number of standard deviations of its noise below which a current counts as zero."""
 SIZE_S = 0.2
-"""Time constant of the low pass on the size of the current, in s."""
+"""Time constant of the low pass of |I|, in s."""
 
 
 class CurrentSign:
@@ -70,7 +70,7 @@ class CurrentSign:
 
         Args:
             size: (n_motors,) |I| in A.
-            error: (n_motors,) set-points less angles, in rad.
+            error: (n_motors,) set-points minus angles, in rad.
             dt: time since the last call in s.
         """
         if self._size is None:

@@ -4,10 +4,11 @@
     write   DCM.setAlias([alias, "ClearAll", "time-separate", 0,
                           [now, now + 0.1 s, now + 1.1 s], values])
 
-Each write holds for 0.1 s. It also commands the way home after that, linearly in 1 s:
-to the set-points and stiffness found at the start. The next write cancels the way home
-before it starts. So the robot returns home without this process, if it is killed, hangs
-or loses its connection. A value that was written once is written in all later periods.
+Each write holds for 0.1 s. It also commands a return motion after that: linearly in 1 s
+to the home values, the set-points and stiffness found at the start. The next write
+cancels the return before it starts. So the robot returns home by itself if this process
+is killed, hangs or loses its connection. A value that was written once is written in
+all later periods.
 
 Time is the robot's: `step` waits until the robot's clock has advanced, in real time or,
 for a simulated robot, faster.
@@ -35,11 +36,12 @@ ANSWER_S = 0.1
 HOLD_S = 0.1
 """Time for which a write holds, in s of our clock."""
 HOME_S = 1.0
-"""Duration of the way home, in s of the robot's clock."""
+"""Duration of the return motion, in s of the robot's clock."""
 POLL_S = 0.1
-"""Polling period of the robot's clock on the way home, in s of our clock."""
+"""Polling period of the robot's clock during the return motion, in s of our clock."""
 MAX_HOME_S = 10.0
-"""Time limit of this wait, in s of the robot's clock at its measured rate."""
+"""Time limit of the wait for the return motion, in s of the robot's clock at its
+measured rate."""
 STIFFNESS, ALL = "nao-testbed stiffness", "nao-testbed joints"
 """Names of the aliases."""
 SMALLEST_RATE, LARGEST_RATE = 0.9, 1.1
@@ -64,7 +66,8 @@ class RobotClock:
         self._at_s = self._begin_s = at_s
         self._begin_ms = 0
         self.rate = 1.0
-        """Seconds of the robot's clock in one of ours; above 1 in fast simulations."""
+        """Seconds of the robot's clock per second of ours; above 1 in fast
+        simulations."""
 
     def note(self, ms: int, at_s: float) -> float:
         """Register a reading at a time of our clock; return it in s since the start."""
@@ -109,17 +112,18 @@ class NaoqiRobot:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Find the robot's devices and read them; nothing is commanded yet.
+        """Find the robot's devices and read them, without a command.
 
         Args:
             robot: description of the robot.
-            connection: to the robot; `close` closes it.
+            connection: connection to the robot; `close` closes it.
             answer_s: time limit of a call, in s of our clock.
             clock: our clock, in s.
-            sleep: waits for a time in s of our clock.
+            sleep: function that waits for a time in s of our clock.
 
         Raises:
-            BadInput: it is another robot, has no device manager, or its legs are limp.
+            BadInput: the robot is of another type, has no device manager, or its legs
+                are limp.
             ConnectionTimeout: the robot does not answer.
             ConnectionLost: the connection has ended.
         """
@@ -171,7 +175,7 @@ class NaoqiRobot:
 
     @property
     def robot(self) -> Robot:
-        """The description that the arrays follow."""
+        """Robot description that defines the order of the arrays."""
         return self._robot
 
     @property
@@ -185,7 +189,7 @@ class NaoqiRobot:
         Raises:
             ConnectionTimeout: the robot does not answer.
             ConnectionLost: the connection has ended.
-            RecordingOver: a recording answers in its place, and has ended.
+            RecordingOver: a recording is served instead of a robot, and has ended.
         """
         self._last = self._read(self.answer_s)
         return self._last
@@ -193,10 +197,10 @@ class NaoqiRobot:
     def write(self, command: Command) -> None:
         """Apply set-points and stiffness for the next 0.1 s.
 
-        A limit of current bounds the stiffness, which on a NAO scales the current.
+        A current limit bounds the stiffness, which on a NAO scales the current.
 
         Raises:
-            BadInput: as of `check_command`; or it commands LEDs or a sound.
+            BadInput: as in `check_command`; or the command has LEDs or a sound.
             ConnectionTimeout: the robot does not answer.
             ConnectionLost: the connection has ended.
         """
@@ -234,7 +238,7 @@ class NaoqiRobot:
 
     @property
     def rate(self) -> float:
-        """Seconds of its clock in one of ours: 1, or more for fast simulations."""
+        """Seconds of the robot's clock per second of ours: 1, or more in simulation."""
         return self._clock.rate
 
     @property
@@ -277,8 +281,8 @@ class NaoqiRobot:
         It restores the user's stiffness and smart stiffness as before `take_control`.
 
         Args:
-            limit_s: time limit of each call; after a late one the wait ends, and the
-                robot returns home without this process.
+            limit_s: time limit of each call; after a late answer the wait ends, and the
+                robot returns home by itself.
 
         Raises:
             ConnectionTimeout: the robot does not answer.
@@ -295,7 +299,7 @@ class NaoqiRobot:
         call(limit_s, motion.setStiffnesses, names, self._user_stiffness)
         call(limit_s, motion.setSmartStiffnessEnabled, self._had_smart_stiffness)
 
-    # -- inside -----------------------------------------------------------------------
+    # -- internals ---------------------------------------------------------------------
 
     def _wait_until_home(self, limit_s: float) -> None:
         """Wait by the robot's clock, which is slow in a busy simulation."""
@@ -348,7 +352,7 @@ class NaoqiRobot:
         return self.keys.observe(values, time_s)
 
     def _send(self, hold_s: float = HOLD_S, limit_s: float | None = None) -> None:
-        """Send the last set-points and stiffness, followed by the way home."""
+        """Send the last set-points and stiffness, followed by the return motion."""
         keys = self.keys
         if not self._has_control and hold_s:
             self.take_control()

@@ -1,10 +1,10 @@
 """Contents of a recording: named vectors, one column with a unit for each element.
 
 The column of member `LKneePitch` of channel `q` is called `q.LKneePitch`; a channel
-that is a single number is one column of that name. A robot without force sensors has
-the channel `fsr` too, without columns. Besides the observations, a replay needs their
-times and the controller's decisions. `experiments/closed_loop/recording.py` defines the
-channels of a run.
+that is a single number is one column of that name. A robot without force sensors has a
+channel `fsr` without columns. Besides the observations, a replay needs their times and
+the controller's decisions. `experiments/closed_loop/recording.py` defines the channels
+of a run.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,8 @@ class Channel:
     members: tuple[str, ...] | None = None
     """Names of the elements, possibly none; None for a single number."""
     stored: StoredType = "float32"
-    """Type in the file: seven digits are more than any sensor has."""
+    """Type in the file; the seven digits of float32 exceed the precision of every
+    sensor."""
     about: str = ""
     """Description in one sentence, for readers of the file."""
 
@@ -86,11 +87,11 @@ class Layout:
         self.stored = tuple(c.stored for c in self.channels for _ in c.columns)
 
     def fill(self, row: FloatArray, values: Sequence[FloatArray | float]) -> None:
-        """Write one vector a channel into a row.
+        """Write one vector per channel into a row.
 
         Args:
-            row: (n_columns,) written to.
-            values: in the order of the channels.
+            row: (n_columns,) output row.
+            values: vectors in the order of the channels.
 
         Raises:
             BadInput: there are more or fewer values than channels.
@@ -147,9 +148,9 @@ def channel_of(robot: Robot, name: str, *, exact: bool = False) -> Channel:
     """Return the channel of a field of `Observation` or of `BESIDE`.
 
     Args:
-        robot: names the columns by its joints, motors and sensors.
+        robot: robot, whose joints, motors and sensors name the columns.
         name: name of `READINGS` or `BESIDE`.
-        exact: keep all digits.
+        exact: True: store all digits.
     """
     reading = READINGS[name] if name in READINGS else BESIDE[name]
     return Channel(
@@ -168,9 +169,9 @@ def observation_channels(robot: Robot, *, exact: bool = False) -> tuple[Channel,
     motors' torque by joint, which controllers do not see.
 
     Args:
-        robot: names the columns by its joints, motors and sensors.
-        exact: keep all digits of the controller's input, so that a replay returns the
-            same numbers bit for bit.
+        robot: robot, whose joints, motors and sensors name the columns.
+        exact: True: store all digits of the controller's input, so that a replay is
+            bit-identical.
     """
     return tuple(
         channel_of(robot, name, exact=exact and name in READINGS) for name in RECORDED

@@ -5,11 +5,11 @@
         recorder.event("protection", time_s, motor="LAnklePitch", status=1)
 
 The folder holds `meta.json`, whose state goes from `running` to `done` or `failed:
-why`; `events.jsonl`, one line an event, written at once; and parts `part-00000.parquet`
-and so on, each with at most 30 s of simulated time, complete or absent. Rows younger
-than the last part are in memory and lost on kill -9: at most 30 s of wall time, at
-first 2 s, and never more than the later half of the run. `LastSecond` keeps the last
-second at full rate, for the diagnosis of a diverged simulation.
+why`; `events.jsonl`, one line per event, written at once; and parts
+`part-00000.parquet` and so on, each with at most 30 s of simulated time, complete or
+absent. Rows younger than the last part are in memory and lost on kill -9: at most 30 s
+of wall time, at first 2 s, and never more than the later half of the run. `LastSecond`
+keeps the last second at full rate, for the diagnosis of a diverged simulation.
 """
 
 import contextlib
@@ -38,10 +38,10 @@ class RecordingError(TestbedError):
 def write_part(
     path: Path, layout: Layout, time_s: FloatArray, rows: FloatArray
 ) -> None:
-    """Write rows to a file that gets its name only when it is complete.
+    """Write rows to a file, and rename the file when it is complete.
 
     Args:
-        path: path of the file; `path` with the suffix `.tmp` is used until then.
+        path: path of the file; the suffix `.tmp` is added until then.
         layout: layout of the columns; units become metadata of the fields.
         time_s: (n,) in s.
         rows: (n, n_columns).
@@ -76,7 +76,7 @@ def write_part(
                 use_byte_stream_split=True,
             )
             file.flush()
-            os.fsync(file.fileno())  # a power cut must not leave an empty part
+            os.fsync(file.fileno())  # a power failure must not leave an empty part
         unfinished.replace(path)
     except OSError as error:
         raise RecordingError(
@@ -155,7 +155,7 @@ WALL_S = 30.0
 """Longest time that a row waits for its part, in s of the wall clock."""
 
 FIRST_WALL_S = 2.0
-"""The same for the first row; it grows with the time of the run, up to `WALL_S`."""
+"""Longest wait of the first row; it grows with the run time, up to `WALL_S`."""
 
 EVENTS_FILE = "events.jsonl"
 
@@ -164,7 +164,7 @@ _ROWS = 2048
 
 
 class Recorder:
-    """Writer of rows of numbers and of events; the module shows its use."""
+    """Writer of rows of numbers and of events; for its use see the module."""
 
     def __init__(
         self, folder: Path, channels: Sequence[Channel], meta: RunMeta
@@ -172,9 +172,9 @@ class Recorder:
         """Start a recording.
 
         Args:
-            folder: an empty one, from `create_run_folder`.
+            folder: empty folder, from `create_run_folder`.
             channels: contents of a row, in the order of `append`.
-            meta: description of the run; its columns and state are filled in.
+            meta: description of the run; columns and state are filled in.
 
         Raises:
             BadInput: the folder holds a run already, or two columns have the same name.
@@ -197,7 +197,7 @@ class Recorder:
                 f"cannot record into {folder}: {error.strerror or error}."
             ) from error
         # Held while this process lives: readers see that the run continues. On a file
-        # system without locks they report `interrupted` too early, nothing worse.
+        # system without locks, readers report `interrupted` too early.
         with contextlib.suppress(OSError):
             lock(self._events)
         self._time = np.empty(_ROWS)
@@ -220,7 +220,7 @@ class Recorder:
 
         Args:
             time_s: simulated time in s, later than that of the previous row.
-            values: one a channel, in their order; they are copied.
+            values: one vector per channel, in their order; they are copied.
 
         Raises:
             BadInput: the time does not advance, or values are missing.
@@ -253,7 +253,7 @@ class Recorder:
     def add(self, channel: Channel) -> None:
         """Record another channel from the next row on, as the last one.
 
-        Earlier rows have no value in it: `read_run` gives NaN.
+        Earlier rows have no value for it: `read_run` gives NaN.
 
         Raises:
             BadInput: a column of that name is recorded already.

@@ -2,8 +2,8 @@
 
     frame = read_run(Path("runs/heat")).frame
 
-The folder of a killed process opens too. It lacks the rows since the last complete
-part, and its state is `interrupted`: no living process holds its lock.
+The folder of a killed process can also be read. It lacks the rows since the last
+complete part, and its state is `interrupted`: no living process holds its lock.
 """
 
 import json
@@ -27,7 +27,7 @@ LONGEST_S = 1e12
 LARGEST_RAD = 1e6
 """Largest valid angle: the sine of larger numbers has no exact digits."""
 ANGLES = "q."
-"""Prefix of the columns of joint angles, without which nothing can be drawn."""
+"""Prefix of the columns of joint angles, which every figure needs."""
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -154,10 +154,10 @@ def read_run(folder: Path | str) -> Run:
     Damaged lines of its events are left out and counted.
 
     Args:
-        folder: as `create_run_folder` returned it.
+        folder: folder of the run.
 
     Raises:
-        BadInput: it is not a run folder.
+        BadInput: the folder is not a run folder.
     """
     folder = Path(folder)
     meta = read_meta(folder)
@@ -188,7 +188,7 @@ def _read_events(path: Path) -> tuple[tuple[Event, ...], int]:
 
 
 def _event(line: str) -> Event | None:
-    """Return the event of a line, or None if no recorder can have written the line."""
+    """Return the event of a line, or None for an invalid line."""
     try:
         data = json.loads(line)
     except (ValueError, RecursionError):
@@ -207,7 +207,7 @@ def read_part(path: Path) -> "pd.DataFrame":
     """Read one part of a run's rows: numbers, by times in s that are valid.
 
     Raises:
-        BadInput: the file was damaged after it had been written.
+        BadInput: the file is damaged.
     """
     import pyarrow as pa  # noqa: PLC0415  # slow, and few commands read runs
     import pyarrow.parquet as pq  # noqa: PLC0415  # likewise
@@ -231,7 +231,7 @@ def read_part(path: Path) -> "pd.DataFrame":
 
 
 def _problem_of(path: Path, frame: "pd.DataFrame") -> str | None:
-    """Return the first content that no recorder writes into a part, or None."""
+    """Return the first invalid content of a part, or None."""
     if path.is_dir():
         return "it is a folder"
     if TIME_COLUMN not in frame:

@@ -1,8 +1,8 @@
 """Description of a run, besides its numbers: the file `meta.json`.
 
 It also describes the run's robot, so that the same robot can be loaded again. Most of
-this is in the robot's folder; a run may have used a body that lacks parts, or other
-torques at stiffness 1.
+these data are in the robot's folder; a run may have used a body that lacks parts, or
+other torques at stiffness 1.
 """
 
 import dataclasses
@@ -47,7 +47,7 @@ _PACKAGES = (
 
 @dataclass(frozen=True, kw_only=True)
 class RunMeta:
-    """Data that suffice to repeat the run; create it by `describe_run`."""
+    """Data that suffice to repeat the run; created by `describe_run`."""
 
     experiment: str
     """Name such as `heat`."""
@@ -56,9 +56,9 @@ class RunMeta:
     seed: int
     """Seed of every random number in the run."""
     config: Mapping[str, object]
-    """The configuration, field by field."""
+    """Configuration, field by field."""
     command: tuple[str, ...]
-    """Command line; empty for a run that no command started."""
+    """Command line; empty for a run from Python."""
     versions: Mapping[str, str]
     """Versions of Python and of the packages that affect the numbers."""
     commit: str | None
@@ -108,8 +108,9 @@ def describe_run(
         experiment: such as `heat`.
         robot: name of the robot.
         seed: seed of the run.
-        config: a dataclass; nested ones, arrays, enums and paths become plain.
-        command: the command line.
+        config: dataclass; nested ones, arrays, enums and paths are converted to plain
+            data.
+        command: command line of the run.
         robot_data: from `robot_data`; without it a replay loads the robot from its
             folder, unchanged.
     """
@@ -139,8 +140,8 @@ def read_meta(folder: Path) -> RunMeta:
     """Read `meta.json`.
 
     Raises:
-        BadInput: the file is missing, is not of a run of a known format, or a field has
-            another type than a recorder writes.
+        BadInput: the file is missing, has an unknown format, or a field has the wrong
+            type.
     """
     path = folder / META_FILE
     try:
@@ -198,13 +199,15 @@ def _versions() -> dict[str, str]:
         try:
             versions[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
-            continue  # run from a source tree, or without this package
+            continue  # package is not installed
     return versions
 
 
 def _commit() -> str | None:
     root = Path(__file__).resolve().parents[2]
-    if not (root / ".git").exists():  # installed: a surrounding repository is not ours
+    if not (
+        root / ".git"
+    ).exists():  # an installed package does not belong to a surrounding repository
         return None
     try:
         answer = subprocess.run(
@@ -249,8 +252,8 @@ def recorded_robot(meta: RunMeta, folder: Path | None = None) -> Robot:
     """Load the robot of a run as it was in the run.
 
     Args:
-        meta: meta of the run.
-        folder: of the robot; None takes the folder that the run names or, if it is
+        meta: description of the run.
+        folder: folder of the robot; None: the folder named by the run or, if it is
             missing, the built-in robot of the same name.
 
     Raises:

@@ -50,15 +50,15 @@ class Sensors:
 
         Args:
             robot: robot with these sensors.
-            engine: the world that they measure.
+            engine: engine of the measured world.
             cfg: modelled effects.
-            misalignment: (n_joints,) true angle less encoder angle, in rad.
+            misalignment: (n_joints,) true angle minus encoder angle, in rad.
             torque_constant: (n_motors,) of the heating model, joint side, in N·m/A, so
                 that current, heat and torque agree.
             rng: source of the noise and the gain errors.
 
         Raises:
-            BadInput: a period is not a multiple of the engine's.
+            BadInput: a period is not a multiple of the engine's step.
         """
         self._engine = engine
         self._cfg = cfg
@@ -111,7 +111,7 @@ class Sensors:
     def start(self, q: FloatArray, temperature: FloatArray) -> None:
         """Fill all readings from a robot at rest."""
         self._read_encoders(q)
-        self._read_encoders(q)  # twice: no velocity from a previous angle
+        self._read_encoders(q)  # read twice, so that the velocity starts at 0
         self._imu.start(self._engine)
         self._imu.read(self._engine)
         self._read_fsr()

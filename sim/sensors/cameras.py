@@ -1,7 +1,7 @@
 """Cameras of the robot: pictures on request.
 
-A camera is a pinhole with square pixels. A point at (x, y, z) of its frame, x ahead, y
-to the left, z up, appears at
+A camera is a pinhole with square pixels. A point at (x, y, z) of its frame, x forward,
+y to the left, z up, appears at
 
     column = w / 2 - f y / x,    row = h / 2 - f z / x,    f = h / (2 tan(θ / 2)),
 
@@ -31,14 +31,14 @@ def take_picture(
 
     Args:
         robot: robot with this camera.
-        engine: the world in the picture.
-        time_s: now.
-        camera: its name.
+        engine: engine of the world in the picture.
+        time_s: present time in s.
+        camera: name of the camera.
         width: width of the picture in pixels.
 
     Raises:
         UnknownName: the robot has no such camera.
-        BadInput: the width is not from 16 up to the camera's own.
+        BadInput: the width is not between 16 and the camera's own.
     """
     known = {one.name: one for one in robot.cameras}
     if camera not in known:

@@ -1,15 +1,15 @@
-"""Force sensors under the soles: shares of each in the load of its sole.
+"""Force sensors under the soles: share of each sensor in the load of its sole.
 
-A sole is a plate on its sensors and carries the load along its own normal: none when
-the foot lies on its side. Of all forces f with the correct sum and moments about the
-sensors' plane,
+A sole is a plate on its sensors and carries the load along its own normal; a foot that
+lies on its side carries none. Of all forces f with the correct sum and moments about
+the sensors' plane,
 
     Σ f_k = F,    Σ f_k x_k = F x,    Σ f_k y_k = F y,
 
-F the load and (x, y) its centre of pressure in the link frame, the model takes those of
-least norm (equal springs, a plate that stays flat), sets negative shares to 0 and keeps
-the sum. A compiled kernel computes all soles at once, in arrays padded to the largest
-sole: twenty array operations on eight numbers would cost ten times as much.
+with load F and centre of pressure (x, y) in the link frame, the model takes those of
+minimum norm (equal springs under a flat plate), sets negative shares to 0 and keeps the
+sum. A compiled kernel computes all soles at once, in arrays padded to the largest sole:
+twenty array operations on eight numbers would cost ten times as much.
 """
 
 import numba
@@ -30,7 +30,7 @@ class ForceSensors:
         Args:
             robot: robot with these force sensors.
             noise: add the noise of the data sheet.
-            resolution: round to its steps.
+            resolution: True: round to the sensor's steps.
         """
         sensors = robot.force_sensors
         self._links = tuple(dict.fromkeys(sensor.link for sensor in sensors))
@@ -93,12 +93,12 @@ def shares_of_load(share: FloatArray, load: FloatArray, size: int) -> FloatArray
     """Return the force on each sensor of a sole, without noise and steps.
 
     Args:
-        share: (at least `size`, 3) as of `share_map`.
+        share: (at least `size`, 3) from `share_map`.
         load: (3,) F in N, F x and F y in N·m, link frame.
         size: number of sensors.
 
     Returns:
-        As many forces as `share` has rows, in N.
+        Forces in N, one per row of `share`.
     """
     f = share @ load
     total = 0.0
@@ -142,5 +142,5 @@ def _share_load(
             reading = f[slot] + noise[c] * normal[k]
             if step[c] > 0.0:
                 reading = np.rint(reading / step[c]) * step[c]
-            fsr[c] = min(max(0.0, reading), largest[c])  # in this order never -0.0
+            fsr[c] = min(max(0.0, reading), largest[c])  # this order avoids -0.0
             k += 1

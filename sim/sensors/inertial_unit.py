@@ -1,6 +1,7 @@
 """Inertial unit: readings of accelerometer and gyroscope, in the unit's frame.
 
-With the velocity v of its place in the world, the rotation R of its link, and ω:
+With the unit's velocity v in the world, the rotation R of its link, and its angular
+velocity ω:
 
     accelerometer = Rᵀ (v̇ - g),    gyro = Rᵀ ω,
 
@@ -42,7 +43,7 @@ class InertialUnit:
         self._noise = np.repeat([imu.accelerometer_noise, imu.gyro_noise], 3)
         self._range = np.repeat([imu.accelerometer_range, imu.gyro_range], 3)
         self.velocity = np.zeros(3)
-        """(3,) velocity of its place at the last reading, in the world, in m/s."""
+        """(3,) velocity of the unit at the last reading, in the world, in m/s."""
         self.reading = np.zeros(6)
         """(6,) accelerometer in m/s², then gyro in rad/s."""
 

@@ -34,7 +34,7 @@ class Sonars:
 
         Args:
             robot: robot with these sonars.
-            resolution: round to their steps.
+            resolution: True: round to the sensors' steps.
         """
         self._sonars = robot.sonars
         self._from = [np.array(one.position) for one in robot.sonars]

@@ -38,16 +38,16 @@ class TwoModes(NamedTuple):
 
 
 def first_passage(curve: TwoModes, way: float) -> float:
-    """Return the first time at which the curve has covered a way.
+    """Return the first time at which the curve has changed by `way`.
 
-    The curve is monotone up to its one turning point, and after it.
+    The curve is monotone before and after its single turning point.
 
     Args:
-        curve: starts at 0.
-        way: signed.
+        curve: curve that starts at 0.
+        way: signed change.
 
     Returns:
-        A time of at least 0, inf if the way is never covered.
+        Time of at least 0; inf if the change is never reached.
     """
     if way == 0.0:
         return 0.0
@@ -79,12 +79,12 @@ def _ramp(s: float, time: float) -> float:
 
 
 def first_passages(weights: FloatArray, s: FloatArray, way: FloatArray) -> FloatArray:
-    """Return the times at which motions first have covered their ways.
+    """Return the first times at which motions have changed by `way`.
 
     Args:
         weights: (n_modes, n) w_k.
         s: (n_modes, n) s_k in 1/s.
-        way: (n,) signed; ±inf is never covered.
+        way: (n,) signed changes; ±inf is never reached.
 
     Returns:
         (n,) times in s, at least 0; inf for never.
@@ -98,7 +98,7 @@ def first_passages(weights: FloatArray, s: FloatArray, way: FloatArray) -> Float
 
 
 def _of_one_mode(slope: FloatArray, s: FloatArray, way: FloatArray) -> FloatArray:
-    """Solve for t, with the slope x'₀ = w_1, the way d, and z = s d / x'₀.
+    """Solve for t, with the slope x'₀ = w_1, the change d, and z = s d / x'₀.
 
     t = (d / x'₀) ln(1 + z) / z,      never if d / x'₀ < 0 or z <= -1
     """

@@ -75,18 +75,19 @@ class HeatingCfg(Checked):
 
     model: Annotated[HeatingModel, Field(title="heating model")] = "one-node"
     """`one-node` is identified on a real robot; `two-node` adds a separate winding,
-    whose split is an estimate; `bare-motor` is the data sheet's motor in free air, far
-    too cool for a robot."""
+    whose split is an estimate; `bare-motor` is the data sheet's motor in free air, and
+    much too cool for a robot."""
     copper_coefficient: Annotated[
         float, Field(ge=0.0, le=0.02, title="copper coefficient in 1/K")
     ] = 0.0
-    """α in 1/K; 0 keeps the resistance constant, copper has 0.0039. The identified
-    constants hold with 0, as they were identified [xu2012]: copper would count the
-    growth twice. `bare-motor` has resistances at 25 °C: use copper with it."""
+    """α in 1/K; 0 keeps the resistance constant, copper has 0.0039. Use 0 with the
+    identified constants, which already include the growth [xu2012]. Use copper with
+    `bare-motor`, whose resistances hold at 25 °C."""
     ambient_degc: Annotated[AirCelsius, Field(title="ambient temperature")] | None = (
         None
     )
-    """Air around every motor in °C; None takes each model's own (27 or 38, or 25)."""
+    """Air temperature around every motor in °C; None: the model's own (27 or 38, or
+    25)."""
 
 
 _IDENTITY = np.ones((1, 1, 1, 1))
@@ -147,9 +148,9 @@ class Heating:
         """Start at ambient.
 
         Args:
-            chain: the nodes.
+            chain: thermal nodes of the motors.
             copper_coefficient: α in 1/K.
-            ambient_degc: Tₐ in °C; None takes T_ref.
+            ambient_degc: Tₐ in °C; None: T_ref.
         """
         self._chain = chain
         self._torque_constant = chain.torque_constant
@@ -169,7 +170,8 @@ class Heating:
         self._reported: FloatArray = self.state[-2]
         self._energy: FloatArray = self.state[-1]
         self._step_s = -1.0
-        """Duration for which the next two hold, with constant resistance."""
+        """Duration for which the next two attributes are cached, with constant
+        resistance."""
         self._decay = self._gain = np.empty(0)
 
     @property
@@ -179,7 +181,7 @@ class Heating:
 
     @property
     def winding(self) -> FloatArray:
-        """(n_motors,) winding temperature in °C; the reported one of a single node."""
+        """(n_motors,) winding temperature in °C; for a single node the reported one."""
         return self._ambient + self._winding
 
     @property
@@ -219,12 +221,13 @@ class Heating:
         """Set all nodes of one motor to a temperature in °C.
 
         Raises:
-            BadInput: it is not between -50 °C and the melting point of copper.
+            BadInput: the temperature is not between -50 °C and the melting point of
+                copper.
         """
         self._nodes[:, motor] = self._excess_of(degc)[motor]
 
     def _excess_of(self, degc: FloatArray | float) -> FloatArray:
-        """Return (n_motors,) temperatures above ambient in K; Raises as `reset`."""
+        """Return (n_motors,) temperatures above ambient in K; raises as `reset`."""
         start = np.broadcast_to(np.asarray(degc, np.float64), self._ambient.shape)
         is_good = (start >= -50.0) & (start < MELTING_DEGC)
         if not is_good.all():
@@ -268,7 +271,7 @@ class Heating:
         The threshold may be above or below the present temperature.
 
         Args:
-            mean_square_torque: (n_motors,) of a torque held for ever, in (N·m)².
+            mean_square_torque: (n_motors,) mean square of a constant torque, in (N·m)².
             threshold_degc: (n_motors,) or one for all, in °C; ±inf is never reached.
 
         Returns:
@@ -303,7 +306,7 @@ class Heating:
         return self._joule_constant * mean_square_torque * growth
 
     def _power(self, mean_square: FloatArray, duration_s: float = 0.0) -> FloatArray:
-        """Return P₀ in W after checking the arguments; Raises as `advance`."""
+        """Return P₀ in W after checking the arguments; raises as `advance`."""
         if not mean_square.min() >= 0.0:  # also true for NaN
             raise BadInput(
                 f"mean square torque is {mean_square.min()} (N·m)²; give the mean of "

@@ -39,7 +39,7 @@ def rows_per_error(residuals: Sequence[FloatArray]) -> float:
     small.
 
     Args:
-        residuals: by record; NaN, a row without a measurement, counts as 0.
+        residuals: residuals by record; NaN, a row without a measurement, counts as 0.
     """
     filled = [np.where(np.isfinite(r), r, 0.0) for r in residuals]
     power = sum(float(r @ r) for r in filled)
@@ -74,14 +74,15 @@ def fit_one_node(
     """Fit the model dT/dt = (R/C) i² - (λ/C) (T - Tₑ) to measured temperatures.
 
     Intervals cover the uncertainty by noise and the sensor's steps; correlated
-    residuals count as one error. They assume a correct model. Only rows outside the fit
-    can test that assumption.
+    residuals count as one error. They assume a correct model. That assumption can only
+    be tested with rows outside the fit.
 
     Args:
         records: stretches of one motor, or of motors of one kind in the same air.
         ambient_degc: Tₑ in °C, if it is known; None fits it too. For this the current
             must change, or differ between records.
-        on_tried: called with the number of tried values of λ/C and their total.
+        on_tried: function called with the number of tried values of λ/C and their
+            total.
 
     Raises:
         BadInput: there are no records, the temperature never changes, or the records
@@ -147,7 +148,7 @@ class _Problem:
         return float(error @ error), np.concatenate(([rate], linear))
 
     def residual(self, x: FloatArray) -> FloatArray:
-        """Return fitted less measured temperatures at every known row, in K."""
+        """Return fitted minus measured temperatures at every known row, in K."""
         A, c, _ = self.design(x[0])
         return A @ x[1:] + c - self.measured
 
@@ -197,7 +198,7 @@ def _build(records: Sequence[HeatRecord], ambient_degc: float | None) -> _Proble
 
 
 def _rates(records: Sequence[HeatRecord]) -> FloatArray:
-    """Return rates from far too slow for the longest record to very fast, in 1/s."""
+    """Return trial rates in 1/s, from too slow for the longest record to very fast."""
     longest = max(record.duration_s for record in records)
     slowest = min(1e-2 / longest, 0.1 / SHORTEST_TIME_CONSTANT_S)
     return np.geomspace(slowest, 1.0 / SHORTEST_TIME_CONSTANT_S, TRIED_RATES)

@@ -1,4 +1,4 @@
-"""Integration of heat beside the physics: every 20 ms, with the mean squared torque."""
+"""Integration of heat every 20 ms of physics, with the mean squared torque."""
 
 import numpy as np
 
@@ -20,7 +20,7 @@ class MotorHeat:
         """Start at tick 0.
 
         Args:
-            heating: at their start temperatures.
+            heating: heating model at its start temperatures.
             dt: physics step in s.
 
         Raises:
@@ -39,9 +39,9 @@ class MotorHeat:
         """Heat the motors by the torques of the ticks since the last call.
 
         Args:
-            tick: now.
-            square_sum: (n_motors,) sum of their squared torques since then, in N²m²; it
-                is set to 0.
+            tick: present tick.
+            square_sum: (n_motors,) sum of squared torques since the last call, in N²m²;
+                reset to 0.
         """
         ticks = tick - self.done
         np.divide(square_sum, ticks, out=self.mean_square)
@@ -59,13 +59,13 @@ class MotorHeat:
         """Advance the heat without physics; return the tick at the end.
 
         Args:
-            tick: now.
+            tick: present tick.
             square_sum: as in `advance`, for the physics up to now.
             mean_square: (n_motors,) mean squared motor torque from now on, in N²m².
-            duration_s: a whole number of heating periods, in s.
+            duration_s: a multiple of the heating period, in s.
 
         Raises:
-            BadInput: the duration is not such a number.
+            BadInput: the duration is not a multiple of the heating period.
         """
         periods = ticks_of("duration", duration_s, self.ticks * self._dt)
         if tick > self.done:

@@ -19,7 +19,7 @@ class Chain(NamedTuple):
     capacity: FloatArray
     """(n_nodes, n_motors) C in J/K."""
     conductance: FloatArray
-    """(n_nodes, n_motors) G in W/K to the next node, of the last one to the air."""
+    """(n_nodes, n_motors) G in W/K to the next node; from the last node to the air."""
     torque_constant: FloatArray
     """(n_motors,) K in N·m/A."""
     joule_constant: FloatArray
@@ -89,8 +89,8 @@ def bare_motor(motors: Sequence[Motor]) -> Chain:
     """Return winding and housing of each motor in free air, from data sheets.
 
     The model is that of [pr2-motors]. Its loss to the air is derived from the
-    continuous rating of a motor outside a robot; in the robot's shell it is less than a
-    third of that [xu2012], so this chain is far too cool for a NAO.
+    continuous rating of a motor outside a robot. In the robot's shell the loss is less
+    than a third of that [xu2012], so this chain is far too cool for a NAO.
 
     With the shaft torque τ / N and k = R / Kt² at 25 °C: c = k / N², K = N Kt. Thermal
     resistances and time constants give C_w = τ_winding / R_wh, C_h = τ_housing / R_ha.

@@ -1,7 +1,7 @@
 """Records of measured temperatures, responses of the one-node model, and fit results.
 
 With b = λ/C and a = R/C the one-node model is dT/dt = a i² - b (T - Tₑ). Its solution
-at the rows of a record is linear in all but b, its steps are exact for any rate:
+at the rows of a record is linear in all but b, and its steps are exact for any rate:
 
     T(t) = Tₑ + (T₀ - Tₑ) d(t) + a g(t),      d = e^{-bt},   dg/dt = i² - b g,  g(0) = 0
 
@@ -51,14 +51,14 @@ class Estimate:
     def inverse(self, factor: float, unit: str) -> "Estimate":
         """Return the estimate of `factor` over the number.
 
-        An interval that contains 0 gives one without an upper end.
+        If the interval contains 0, the result has no upper end.
 
         Args:
             factor: exactly known, above 0.
             unit: unit of the quotient.
 
         Raises:
-            BadInput: the number is not above 0, so that its inverse has no meaning.
+            BadInput: the number is not above 0.
         """
         if not self.value > 0.0:
             raise BadInput(
@@ -169,7 +169,7 @@ class HeatRecord:
         return 0.0
 
     def thinned(self, step_s: float) -> "HeatRecord":
-        """Return a record with rows about every `step_s`, each the last of its step.
+        """Return a record with about one row per `step_s`, the last of each step.
 
         No heat is lost: the mean of i² covers the dropped rows.
 
@@ -252,7 +252,8 @@ class KnownResistance:
 class OneNodeFit:
     """Constants of dT/dt = (R/C) i² - (λ/C) (T - Tₑ), from temperatures and currents.
 
-    Temperatures give R/C and λ/C, never R, C and λ: ten times of each warm alike.
+    Temperatures determine R/C and λ/C, not R, C and λ: a common factor on all three has
+    no effect.
     """
 
     heating: Estimate
@@ -267,13 +268,15 @@ class OneNodeFit:
     start_degc: FloatArray
     """(n_records,) fitted temperature at the first row of each record, in °C."""
     residuals: tuple[FloatArray, ...] = field(repr=False)
-    """For each record (n,) measured less fitted, in K; NaN if not measured."""
+    """For each record, (n,) measured minus fitted temperature in K; NaN if not
+    measured."""
     rms_k: float
     """Root of the mean squared residual, in K."""
     resolution_k: float
-    """Step of the sensor in K; its steps alone cause a rms of 0.29 of it."""
+    """Step of the sensor in K; rounding alone causes an rms residual of 0.29 steps."""
     rows_per_error: float
-    """Rows over which residuals are correlated: n rows count as n over this many."""
+    """Number of rows over which residuals are correlated: n rows count as n divided by
+    it."""
     remarks: tuple[str, ...]
     """Remarks for readers of the numbers."""
 
@@ -289,7 +292,8 @@ class OneNodeFit:
             resistance: R in Ω, assumed exact.
 
         Raises:
-            BadInput: it is not above 0, or the current did not heat at all.
+            BadInput: the resistance is not above 0, or the current had no heating
+                effect.
         """
         if not 0.0 < resistance < np.inf:
             raise BadInput(f"resistance is {resistance} Ω; give a number above 0.")
@@ -315,9 +319,10 @@ class OneNodeFit:
         """Return (n,) temperatures in °C of the fitted model for a record.
 
         Args:
-            record: its times and currents drive the model; only its first temperature
+            record: record with times and currents; of its temperatures only the first
                 is used.
-            start_degc: at its first row; None takes the first measured temperature.
+            start_degc: temperature at the first row in °C; None: the first measured
+                one.
         """
         if start_degc is None:
             start_degc = float(record.degc[record.is_known][0])

@@ -3,16 +3,15 @@
 `none` does nothing; `nao` reduces the joints of a hot motor in steps and restores the
 stiffness when it has cooled; `document` shuts down permanently.
 
-NAO's statuses 0 to 3, each with its share of the commanded stiffness. Published are
+NAO's statuses 0 to 3, each with its share of the commanded stiffness. Published facts
 [nao-lola] [hulk]: from 76 °C the stiffness is reduced (status 1) until the joint is
-below 70 °C again; at status 2 it is reduced by more than 30 %; at status 3 it is 0. The
-rest is an estimate: status 2 from 80 °C, status 3 from 90 °C, and release 6 K below the
-onset for these too, as for status 1. The law: joints of a motor at status s get the
-commanded stiffness times factor[s], with factors 1, 0.85, 0.6 and 0 (estimates within
-the published bounds). The factors are steps, not a ramp, so that torques stay constant
-between two thresholds.
+below 70 °C again; at status 2 it is reduced by more than 30 %; at status 3 it is 0.
+Estimates: status 2 from 80 °C, status 3 from 90 °C, and their release 6 K below the
+onset, as for status 1. Joints of a motor at status s get the commanded stiffness times
+factor[s], with factors 1, 0.85, 0.6 and 0 (estimates within the published bounds). The
+factors are steps, not a ramp, so that torques stay constant between two thresholds.
 
-The safety shut-down [ES2659053T3 ¶fig.2] is latched: its one onset of 80 °C [¶fig.4]
+The safety shut-down [ES2659053T3 ¶fig.2] is latched: its single onset of 80 °C [¶fig.4]
 has no release. When a motor reaches it, or the robot's total exceeds its own threshold,
 all stiffness (or that of the hot motor's joints only) goes from 1 to 0 and stays 0
 until `reset`. ES2659053 does not define the total; this module takes the mean of all
@@ -39,7 +38,7 @@ NORMAL, CRITICAL = 0, 3
 
 @dataclass(frozen=True, kw_only=True)
 class StatusChange:
-    """Change of a motor's status; the caller knows the time."""
+    """Change of a motor's status, without its time."""
 
     motor: str
     """Name of the motor, or `Body` for the robot as a whole."""
@@ -117,7 +116,7 @@ class Protection:
         """Monitor every motor of a robot.
 
         Args:
-            robot: its joints get the status of their motor.
+            robot: robot, whose joints get the status of their motor.
             cfg: thresholds, factors and scope.
         """
         self._names = robot.motor_names
@@ -150,15 +149,15 @@ class Protection:
     def apply(self, stiffness: FloatArray, temperature: FloatArray) -> FloatArray:
         """Update the statuses and return the remaining stiffness.
 
-        A status rises to the number of onsets that are reached, and falls to the number
-        of releases that the temperature is not below.
+        A status rises to the number of onsets at or below the temperature, and falls to
+        the number of releases at or below it.
 
         Args:
             stiffness: (n_joints,) commanded, in [0, 1].
             temperature: (n_motors,) reported, in °C.
 
         Returns:
-            (n_joints,) a new array, nowhere above the commanded one.
+            (n_joints,) new array, at most the commanded stiffness.
         """
         if temperature.max() < self._first_degc and not self.state.any():
             return stiffness.copy()
@@ -178,7 +177,7 @@ class Protection:
         return stiffness * factor
 
     def _watch_body(self, temperature: FloatArray) -> None:
-        """Shut the whole robot down if necessary; register an event if by its mean."""
+        """Shut the robot down if necessary; emit an event if the mean caused it."""
         if self.is_shut_down:
             return
         if self._scope == "all" and CRITICAL in self.state:
@@ -207,7 +206,7 @@ def make_protection(name: str, robot: Robot) -> Protection:
     """Return one of `PROTECTIONS` for the joints and motors of a robot.
 
     Raises:
-        BadInput: there is no such protection.
+        BadInput: the protection is unknown.
     """
     if name not in PROTECTIONS:
         raise BadInput(
