@@ -51,7 +51,7 @@ class ExtraMissing(BadInput):
         """Name the feature, the missing package and the extra that installs it.
 
         Args:
-            feature: subject of the sentence.
+            feature: subject of the message.
             package: missing package.
             extra: extra of `pyproject.toml`.
             hint: alternative to the installation, as in "or give --no-replay".
@@ -95,7 +95,7 @@ class RobotDataError(BadInput):
     def __init__(
         self, path: Path, line: int | None, problem: str, column: int | None = None
     ) -> None:
-        """Put the place before the problem; lines and columns count from 1."""
+        """Create the error with its place; lines and columns count from 1."""
         self.path = path
         self.line = line
         self.column = column

@@ -2,14 +2,14 @@
 
 Five databases [CN1396856, fig. 11 and 17]: commands (DB1), transitions between postures
 (DB2), motions (DB3), light patterns (DB4), sounds (DB5). A `Library` holds all of them;
-`LibraryOnDemand` reads its files on first access: YAML of some hundred lines takes a
-third of a second, and most uses of a robot do not need it.
+`LibraryOnDemand` reads its files on first access: some hundred lines of YAML take a
+third of a second, and most uses of a robot do not need them.
 
 A motion is a curve for each joint through its keyframes. Between keyframes i and i + 1,
 with h = t[i+1] - t[i], D = (y[i+1] - y[i]) / h and the slopes m of [fritsch1980], the
-cubic is the Hermite polynomial of y[i], m[i], y[i+1], m[i+1]. It is monotone there, so
-that a joint stays within the range of its keyframes. The slope is zero at both ends and
-where D changes its sign: there the joint rests.
+cubic is the Hermite polynomial of y[i], m[i], y[i+1], m[i+1]. It is monotone between
+keyframes, so that a joint stays within the range of its keyframes. The slope is zero at
+both ends and where D changes its sign; there the joint is at rest.
 """
 
 from collections.abc import Callable, Mapping
@@ -48,8 +48,8 @@ class Order:
     outputs: Mapping[Unit, str]
     """Unit to the name of a motion, light pattern or sound."""
     to: str | None = None
-    """Target posture of the motors, reached by transitions from any posture in place of
-    a motion; None: no posture."""
+    """Target posture instead of a motion, reached by transitions from any posture;
+    None: no target."""
     points: Mapping[Unit, int] = field(default_factory=dict)
     """Points of each output; they sum to `preset`, or less if others join the group."""
     preset: int = PRESET
@@ -74,10 +74,10 @@ class Interpolation(StrEnum):
     """Interpolation of a joint between keyframes."""
 
     LINEAR = "linear"
-    """At constant speed."""
+    """Constant speed between keyframes."""
     CUBIC = "cubic"
-    """By cubic polynomials with the tangents of PCHIP [fritsch1980]: monotone between
-    keyframes, at rest at both ends and where the direction turns."""
+    """Cubic polynomials with the tangents of PCHIP [fritsch1980]: monotone between
+    keyframes, at rest at both ends and where the direction reverses."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,7 +89,7 @@ class Track:
 
     joint: str
     times_s: tuple[float, ...]
-    """Since the start of the motion, in s: positive, rising."""
+    """Times since the start of the motion, in s: positive, ascending."""
     angles: tuple[float, ...]
     """Angles at these times, in rad."""
 
@@ -100,14 +100,14 @@ class Motion:
 
     name: str
     tracks: tuple[Track, ...]
-    """Tracks, at most one a joint."""
+    """Tracks, at most one per joint."""
     interpolation: Interpolation = Interpolation.CUBIC
     start: str | None = None
-    """Posture at the start; None: any."""
+    """Posture at the start; None: any posture."""
     end: str | None = None
-    """Posture at the end; None: not a stored one."""
+    """Posture at the end; None: no stored posture."""
     stops_s: tuple[float, ...] = ()
-    """Times at which the robot is stable and may pause, in s, rising."""
+    """Times in s, ascending, at which the robot is stable and may pause."""
 
     @property
     def length_s(self) -> float:
@@ -125,11 +125,11 @@ class LightStep:
     """Common start of a fade of some LEDs to a colour."""
 
     at_s: float
-    """Since the start of the pattern, in s."""
+    """Time since the start of the pattern, in s."""
     leds: tuple[str, ...]
     """Leaves of the resource tree, such as `Left eye`."""
     colour: tuple[float, float, float]
-    """Red, green and blue in [0, 1]; single-colour LEDs take the brightest of them."""
+    """Red, green and blue in [0, 1]; single-colour LEDs use their maximum."""
     fade_s: float = 0.0
     """Time from the present colour to this one, in s; 0: at once."""
 
@@ -150,7 +150,7 @@ class LightPattern:
 
 
 LONGEST_TEXT = 5000
-"""Largest number of letters of one utterance: some ten minutes."""
+"""Largest number of characters of one utterance: about ten minutes."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -173,18 +173,18 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, kw_only=True)
 class Library:
-    """Stored actions of a robot; it contains every action that it names."""
+    """Stored actions of a robot, without references to missing actions."""
 
     orders: Mapping[str, Order] = field(default_factory=dict)
-    """DB1."""
+    """Commands (DB1)."""
     transitions: tuple[Transition, ...] = field(default_factory=tuple)
-    """DB2."""
+    """Transitions (DB2)."""
     motions: Mapping[str, Motion] = field(default_factory=dict)
-    """DB3."""
+    """Motions (DB3)."""
     lights: Mapping[str, LightPattern] = field(default_factory=dict)
-    """DB4."""
+    """Light patterns (DB4)."""
     sounds: Mapping[str, Sound] = field(default_factory=dict)
-    """DB5."""
+    """Sounds (DB5)."""
 
     def order(self, name: str) -> Order:
         """Return a command by name, or raise `UnknownName`."""
@@ -228,7 +228,7 @@ class LibraryOnDemand(Library):
     _read: Callable[[], Library]
 
     def __init__(self, read: Callable[[], Library]) -> None:
-        """Store the function that reads it; the first access raises its errors."""
+        """Store the function that reads the library, called on first access."""
         object.__setattr__(self, "_read", read)
 
     def __getattr__(self, name: str) -> object:
@@ -245,9 +245,9 @@ class LibraryOnDemand(Library):
 def slopes_at_keyframes(times: FloatArray, angles: FloatArray) -> FloatArray:
     """Return the slopes of a cubic at its keyframes.
 
-    Inside it is the weighted harmonic mean of the chords D before and after
-    [fritsch1980, as in its later form for uneven spacing], as in SciPy's PCHIP; at both
-    ends zero, where PCHIP would extrapolate.
+    At inner keyframes it is the weighted harmonic mean of the chords D before and
+    after, in the form for uneven spacing of SciPy's PCHIP [fritsch1980]. At both ends
+    it is zero, where PCHIP would extrapolate.
 
     Args:
         times: (n,) rising, in s, n at least 2.
@@ -274,9 +274,10 @@ def slopes_at_keyframes(times: FloatArray, angles: FloatArray) -> FloatArray:
 def largest_speeds(
     times: FloatArray, angles: FloatArray, interpolation: Interpolation
 ) -> FloatArray:
-    """Return the largest speed between each two keyframes.
+    """Return the largest speed between consecutive keyframes.
 
-    For a cubic it is exact: the speed is a parabola, largest at an end or its vertex.
+    The result is exact for a cubic, whose speed is a parabola with its maximum at an
+    end or at the vertex.
 
     Args:
         times: (n,) rising, in s, n at least 2.
@@ -331,7 +332,7 @@ def sample_curve(
     b = 3.0 * rise - 2.0 * first - last
     c = first + last - 2.0 * rise
     curve = angles[i] + u * (first + u * (b + u * c))
-    return np.clip(curve, angles.min(), angles.max())  # rounding must not exceed a stop
+    return np.clip(curve, angles.min(), angles.max())  # against rounding
 
 
 def first_not_rising(times: tuple[float, ...]) -> int | None:

@@ -33,9 +33,9 @@ class Device:
 
     kind: DeviceKind
     names: tuple[str, ...]
-    """Names of the robot's: a motor; joints or joint groups; LED groups; speakers."""
+    """Names in the robot: a motor; joints or joint groups; LED groups; speakers."""
     joints: tuple[str, ...] = field(default=(), compare=False, repr=False)
-    """Joints that a motor moves, or that stiffness limits; they follow from the names
+    """Joints that the motor moves, or whose torque is limited; derived from the names
     and the robot. Empty: the same as the names."""
 
 
@@ -48,10 +48,11 @@ class ResourceNode:
     """Kind of a leaf; meaningless for composites."""
     children: tuple["ResourceNode", ...] = ()
     device: Device | None = None
-    """None: no part of the robot (a state, a rate, a ball, a microphone)."""
+    """Device of the leaf; None: no device of the robot (a state, a rate, a ball, a
+    microphone)."""
 
     def walk(self) -> Iterator["ResourceNode"]:
-        """Yield this node and all below it, from the top, in their order."""
+        """Yield this node and its descendants, parents first."""
         yield self
         for child in self.children:
             yield from child.walk()

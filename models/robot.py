@@ -90,7 +90,7 @@ class ContactPoint:
     name: str
     link: str
     position: Vector3
-    """In the link frame, in m."""
+    """Position in the link frame, in m."""
     effector: str
     """Body part of the point: LFoot, RFoot, LButtock, Back, Head, LElbow..."""
     fsr: str | None
@@ -138,9 +138,9 @@ class MotorType:
     type: Name
     """Maker's designation."""
     stall_torque: Positive
-    """On the motor shaft at nominal voltage, in N·m."""
+    """Stall torque on the motor shaft at nominal voltage, in N·m."""
     no_load_speed: Positive
-    """On the motor shaft at nominal voltage, in rad/s."""
+    """No-load speed on the motor shaft at nominal voltage, in rad/s."""
     torque_constant: Positive
     """Kt on the motor shaft, in N·m/A."""
     terminal_resistance: Positive
@@ -175,7 +175,7 @@ class ForceSensor:
     name: str
     link: str
     position: Vector3
-    """In the link frame, in m."""
+    """Position in the link frame, in m."""
     range_newton: float
     """Largest reading, in N."""
     step_newton: float
@@ -190,17 +190,17 @@ class Imu(StrictPart):
 
     link: Name
     position: tuple[Real, Real, Real]
-    """In the link frame, in m."""
+    """Position in the link frame, in m."""
     accelerometer_range: Positive
-    """In m/s²."""
+    """Range of the accelerometer in m/s²."""
     accelerometer_noise: NotNegative
-    """Standard deviation in m/s²."""
+    """Standard deviation of the accelerometer's noise in m/s²."""
     accelerometer_gain_error: NotNegative
     """Largest relative gain error (the data sheet's precision)."""
     gyro_range: Positive
-    """In rad/s."""
+    """Range of the gyroscope in rad/s."""
     gyro_noise: NotNegative
-    """Standard deviation in rad/s."""
+    """Standard deviation of the gyroscope's noise in rad/s."""
     gyro_gain_error: NotNegative
     """Largest relative gain error."""
 
@@ -215,9 +215,9 @@ class SensorRates(StrictPart):
     fsr_period: Positive
     temperature_period: Positive
     current_noise: NotNegative
-    """Standard deviation in A."""
+    """Standard deviation of the current's noise in A."""
     temperature_step: NotNegative
-    """Resolution in K."""
+    """Resolution of the temperature in K."""
     sonar_period: Positive = 0.1
 
 
@@ -228,13 +228,13 @@ class Sonar(StrictPart):
     name: Name
     link: Name
     position: tuple[Real, Real, Real]
-    """In the link frame, in m; distances count from here."""
+    """Position in the link frame, in m; distances are measured from here."""
     rpy: tuple[Real, Real, Real]
     """Roll, pitch, yaw of its frame in that of the link, in rad."""
     cone: Annotated[Real, Field(gt=0.0, lt=3.0)]
     """Full angle of the beam in rad."""
     least: Positive
-    """Smallest distance that it measures, in m; nearer objects read as this."""
+    """Smallest measurable distance, in m; nearer objects give this reading."""
     largest: Positive
     """Reading without an echo, in m."""
     step: NotNegative
@@ -250,13 +250,13 @@ class VideoCamera(StrictPart):
     name: Name
     link: Name
     position: tuple[Real, Real, Real]
-    """In the link frame, in m."""
+    """Position in the link frame, in m."""
     rpy: tuple[Real, Real, Real]
     """Roll, pitch, yaw of its frame in that of the link, in rad."""
     vertical_fov: Annotated[Real, Field(gt=0.0, lt=3.0)]
-    """In rad; the horizontal one follows from square pixels."""
+    """Vertical field of view in rad; the horizontal one follows from square pixels."""
     width: Annotated[int, Field(gt=0)]
-    """Pixels of its full picture."""
+    """Width of its full picture in pixels."""
     height: Annotated[int, Field(gt=0)]
 
 
@@ -270,13 +270,13 @@ class LedGroup:
     channels: str
     """`rgb`, `blue` or `white`."""
     levels: int
-    """Number of brightness levels of a channel, dark included."""
+    """Number of brightness levels of a channel, including dark."""
     place: Vector3 | None = None
     """Centre of the LEDs in the link frame, in m; None if unknown."""
 
     @property
     def n_channels(self) -> int:
-        """Brightnesses of one LED: three of `rgb`, otherwise one."""
+        """Number of channels of one LED: three for `rgb`, otherwise one."""
         return len(self.channels) if self.channels == "rgb" else 1
 
 
@@ -316,7 +316,7 @@ class Battery(StrictPart):
 
         Args:
             time_s: t in s.
-            motors_j: W, heat and work of all motors since then, in J.
+            motors_j: W, heat and work of all motors since t = 0, in J.
         """
         used_j = self.idle_watt * time_s + motors_j / self.drive_efficiency
         return max(0.0, 1.0 - used_j / (3600.0 * self.capacity_watt_hour))
@@ -358,7 +358,8 @@ class Robot:
     feet: tuple[str, ...]
     """Effectors that are feet."""
     contact_threshold: float
-    """Distance to the lowest point within which a point is a contact (730), in m."""
+    """Distance to the lowest point up to which a point counts as a contact (730), in
+    m."""
     force_sensors: tuple[ForceSensor, ...]
     imu: Imu
     sensor_rates: SensorRates
@@ -373,14 +374,14 @@ class Robot:
     resources: ResourceNode = _NO_RESOURCES
     """Root of the tree of resources for behaviours."""
     bodies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Bodies of the robot, with the resources that each lacks."""
+    """Body types of the robot, each with the resources that it lacks."""
     absent: tuple[str, ...] = ()
-    """Resources, leaves or composites, that this body lacks."""
+    """Resources (leaves or composites) that this body lacks."""
     library: Library = field(default_factory=Library)
     """Stored actions."""
     thermal: Thermal = "published"
     """Origin of the motors' torque constants, resistances and heating. With `estimate`
-    only ratios of powers mean anything, and tables show them relative to `fixed`."""
+    only ratios of powers are meaningful, and tables show powers relative to `fixed`."""
 
     def __repr__(self) -> str:
         """Return one line for tracebacks; the tables would fill a page."""
@@ -459,7 +460,7 @@ class Robot:
             raise UnknownName(kind, name, known, f"robot {self.name!r}")
 
     def joint_index(self, name: str) -> int:
-        """Return the place of a joint in every joint array.
+        """Return the index of a joint in joint arrays.
 
         Raises:
             UnknownName: no joint has this name.
@@ -468,7 +469,7 @@ class Robot:
         return self.joint_names.index(name)
 
     def motor_index(self, name: str) -> int:
-        """Return the place of a motor in every motor array.
+        """Return the index of a motor in motor arrays.
 
         Raises:
             UnknownName: no motor has this name.
@@ -486,7 +487,7 @@ class Robot:
         return self.postures[name]
 
     def posture_name(self, requested: str | None, default: str) -> str:
-        """Return `requested`, or if None `default` if it exists, otherwise the first.
+        """Return `requested`; if it is None, `default` if it exists, else the first.
 
         This method does not check `requested`; `posture` does.
         """
@@ -513,7 +514,7 @@ class Robot:
             limits: joint name to torque in N·m, positive.
 
         Raises:
-            UnknownName: a joint is not of this robot.
+            UnknownName: the robot has no such joint.
             BadInput: a torque is not positive and finite.
         """
         for name, value in limits.items():

@@ -29,7 +29,8 @@ else:
 __all__ = ["Connection"]  # a pipe between processes
 
 _LOCKED_BYTE = 1 << 30
-"""Byte beyond the end of our files: on Windows readers of locked bytes block."""
+"""Locked byte, beyond the end of our files: on Windows, readers of locked bytes
+block."""
 _LOCK_PERIOD_S = 0.05
 _PARENT_PERIOD_S = 1.0
 _ORDER_PERIOD_S = 0.05
@@ -92,9 +93,9 @@ def _try_lock_byte(fd: int) -> bool:
 
 
 def keep_private(fd: int) -> None:
-    """Make an open file readable by its owner only; on Windows the folder decides."""
+    """Make an open file readable by its owner only; no effect on Windows."""
     if os.chmod in os.supports_fd:
-        os.chmod(fd, 0o600)  # the path may be another file now
+        os.chmod(fd, 0o600)  # the path may name another file now
 
 
 def sync_folder(folder: Path) -> None:
@@ -138,7 +139,7 @@ _PR_SET_PDEATHSIG = 1
 def fork(work: Callable[[], object]) -> int:
     """Run a function in a fork of this process, which then exits without clean-up.
 
-    On Linux the fork ends with this process too.
+    On Linux the fork also ends when this process ends.
 
     Returns:
         Its process id, for `end_fork`.
@@ -173,7 +174,7 @@ def wait_for_parent(parent: int) -> None:
     """Block until the parent process has ended.
 
     Args:
-        parent: its process id.
+        parent: process id of the parent.
     """
     if sys.platform == "win32":
         import _winapi  # noqa: PLC0415  # of Windows
@@ -195,7 +196,7 @@ def _existing(*names: str) -> tuple[signal.Signals, ...]:
 END_SIGNALS = _existing("SIGTERM", "SIGHUP", "SIGBREAK")
 """Signals of `timeout` and job managers, of a closed terminal, and of Ctrl-Break."""
 KILL = _existing("SIGKILL", "SIGTERM")[0]
-"""Signal for `os.kill` to end a process; on Windows every number does."""
+"""Signal for `os.kill` that ends a process; on Windows any number does."""
 STOP = _existing("SIGUSR1", "SIGTERM")[0]
 """Signal that `send_stop` raises in another process."""
 OWN_GROUP = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
@@ -254,7 +255,7 @@ def blocked_signals(numbers: Sequence[int]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def children_ignore_ctrl_c() -> Iterator[None]:
-    """Disable Ctrl-C in child processes on Windows, which cannot block signals."""
+    """Disable Ctrl-C in child processes on Windows, where signals cannot be blocked."""
     if sys.platform == "win32":
         ctypes.windll.kernel32.SetConsoleCtrlHandler(None, True)
         try:
@@ -285,7 +286,7 @@ def claim_address(listener: socket.socket) -> None:
 
 
 def limit_send_time(connection: socket.socket, seconds: float) -> None:
-    """End a connection whose peer accepts no data for some seconds; on Linux."""
+    """End a connection whose peer accepts no data for some seconds (Linux only)."""
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         milliseconds = round(seconds * 1000.0)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
@@ -304,7 +305,7 @@ def keep_alive(
     """
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     idle = getattr(socket, "TCP_KEEPIDLE", getattr(socket, "TCP_KEEPALIVE", None))
-    assert idle is not None  # the second is the name on macOS
+    assert idle is not None  # the second option is that of macOS
     for option, value in (
         (idle, idle_s),
         (socket.TCP_KEEPINTVL, period_s),

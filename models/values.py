@@ -1,7 +1,7 @@
 """Validation of values from users and programs: numbers, fractions, times, names.
 
-Python and numpy convert texts, bytes and booleans to numbers; a robot would then move
-to unintended positions. The functions here reject them (`as_number`, `as_numbers`,
+Python and numpy convert texts, bytes and booleans to numbers, and a robot would move to
+unintended positions. The functions here reject them (`as_number`, `as_numbers`,
 `is_fraction`). The types below define the ranges of numbers and names in all files that
 the project reads.
 """
@@ -69,7 +69,7 @@ def check_seconds(
     """Return a time in s, finite and at least `least`.
 
     Raises:
-        BadInput: it is not such a number; the message contains `accepted`.
+        BadInput: the value is not such a number; the message contains `accepted`.
     """
     seconds = as_number(value)
     if seconds is None or not least <= seconds < float("inf"):
@@ -88,7 +88,7 @@ def short(value: object) -> str:
 
 
 def number_of(text: str) -> float:
-    """Return the number in a text, of a cell or a command line.
+    """Return the number in a text from a table cell or a command line.
 
     Raises:
         ValueError: the text is not a number, or has underscores, which Python accepts:
@@ -109,7 +109,7 @@ Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False), Plain]
 NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False), Plain]
 
 LONGEST_S = 86_400.0
-"""Largest time in a file, in s: a day, as the longest scenario."""
+"""Largest time in a file, in s: a day, like the longest scenario."""
 LONGEST_ENTRY_S = 600.0
 """Longest motion, light pattern or tone, in s: it is sampled before its start."""
 Seconds = Annotated[float, Field(ge=0.0, le=LONGEST_S, allow_inf_nan=False)]
@@ -123,11 +123,11 @@ EngineName = Literal["pybullet", "mujoco"]
 SlopeDegrees = Annotated[float, Field(ge=-30.0, le=30.0, allow_inf_nan=False)]
 """Rise of the ground towards +x, in degrees."""
 Gravity = Annotated[float, Field(ge=0.0, le=50.0, allow_inf_nan=False)]
-"""In m/s²; Jupiter has 25."""
+"""Gravity in m/s²; Jupiter has 25."""
 SolverResidual = Annotated[float, Field(ge=0.0, le=1e-3, allow_inf_nan=False)]
 """Squared residual at which the contact solver stops."""
 MAX_FRICTION = 1e9
-"""Largest factor on gear friction; with it the gears are stuck."""
+"""Largest factor on gear friction; the gears are then stuck."""
 FrictionScale = Annotated[float, Field(ge=0.0, le=MAX_FRICTION, allow_inf_nan=False)]
 """Factor on the gear friction of every joint."""
 GearPlay = Annotated[float, Field(ge=0.0, le=5.0, allow_inf_nan=False)]

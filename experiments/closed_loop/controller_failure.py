@@ -1,4 +1,4 @@
-"""Errors of a controller: its name, the step, and the line.
+"""Errors of a controller, with its name, the step and the line.
 
 A controller is foreign code. One sentence reports its error; the traceback is in the
 run folder.
@@ -17,11 +17,11 @@ from nao_testbed.models.errors import error_text
 from nao_testbed.models.files import write_text
 
 TRACEBACK_FILE = "traceback.txt"
-_OUR_FOLDER = str(Path(__file__).parents[1])  # as frames name it
+_OUR_FOLDER = str(Path(__file__).parents[1])  # in the form of stack frames
 
 
 class ControllerFailed(TestbedError):
-    """A controller raised something that is not meant for its caller."""
+    """A controller raised an error that is not one of the testbed's."""
 
     def __init__(self, name: str, doing: str, error: BaseException) -> None:
         """Describe the failure.
@@ -29,10 +29,10 @@ class ControllerFailed(TestbedError):
         Args:
             name: name of the controller.
             doing: the call: `step 26 (t = 0.500 s)`.
-            error: error that it raised.
+            error: raised error.
         """
         self.trace = traceback_of(error)
-        """For the run folder; see `save_traceback`."""
+        """Traceback for the run folder; see `save_traceback`."""
         text = _error_text(error)
         super().__init__(
             f"controller {name!r} raised in {doing}: {text}, {_line(error)}"
@@ -79,9 +79,9 @@ def _working_folder() -> str | None:
 
 
 def traceback_of(error: BaseException) -> str:
-    """Return an error with its lines; its words alone if those cannot be read.
+    """Return an error with its traceback; only its text if the traceback is unreadable.
 
-    Its own methods, its truth among them, are foreign code too.
+    Methods of the error, including `__bool__`, are foreign code.
     """
     try:
         return "".join(traceback.format_exception(error))
@@ -97,7 +97,7 @@ def _error_text(error: BaseException) -> str:
 
 
 def _line(error: BaseException) -> str:
-    """Return the controller's own line: the last one in the folder that we called."""
+    """Return the controller's line: the last frame in the folder of the called code."""
     frames = traceback.extract_tb(error.__traceback__)
     foreign = [f for f in frames if not f.filename.startswith(_OUR_FOLDER)] or list(
         frames

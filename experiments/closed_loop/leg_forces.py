@@ -1,13 +1,13 @@
 """Joule loss of a standing robot's legs, and its avoidable part.
 
-The joule loss of a motor is c T², c = R / K² with the winding's resistance as it was
-identified, whatever heating model runs: powers of different runs can be compared.
+The joule loss of a motor is c T², with c = R / K² and the identified resistance of the
+winding, for every heating model, so that powers of different runs are comparable.
 
-Both legs, the pelvis and the ground are one closed chain. Contact forces f that carry
-the weight obey B f = h; all other forces on one foot are equal and opposite to those on
-the other, and cost torques without carrying anything. Whatever two flat
-feet do, such forces reach the motors in **six** patterns: S C N, N the null space of B
-(letters as in `controllers.cooling.standing_problem`).
+Both legs, the pelvis and the ground form a closed chain. Contact forces f that carry
+the weight obey B f = h. All other forces on one foot are equal and opposite to those on
+the other, and cost torque without carrying weight. For two flat feet, such internal
+forces reach the motors in **six** patterns, the columns of S C N, with N the null space
+of B (letters as in `controllers.cooling.standing_problem`).
 """
 
 from dataclasses import dataclass
@@ -41,25 +41,27 @@ from nao_testbed.sim.robot import SimulatedRobot
 BoolArray = NDArray[np.bool_]
 
 AT_STOP_RAD = 2e-3
-"""A joint so near to the end of its range may lean on its stop: 0.1°."""
+"""Distance from the end of its range within which a joint may lean on its stop:
+0.1°."""
 SETTLED_SHARE = 0.05
-"""Share of its final value within which a power has settled."""
+"""Relative distance from its final value within which a power has settled."""
 SETTLED_W = 0.05
-"""And in W, whichever is larger."""
+"""The same distance in W; the larger one applies."""
 STAYS_S = 3.0
-"""For so long at the least, in s: the end of a run says nothing yet."""
+"""Minimum time in s for which a power must stay settled, since the end of a run alone
+is no evidence."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LeastPowers:
-    """The least joule loss of the legs that a true posture allows, in W."""
+    """Minimum joule losses of the legs that the true posture allows, in W."""
 
     without_gears_w: float
-    """Of the contact forces alone, as if no joint had stops: what postures are compared
-    by."""
+    """Minimum over the contact forces, without joint stops; used to compare
+    postures."""
     with_gears_w: float | None
-    """Lower bound with gear friction and joint stops bearing as much as possible. None:
-    not found."""
+    """Lower bound with as much load as possible carried by gear friction and joint
+    stops. None: not found."""
 
 
 class StandingLoss:
@@ -79,17 +81,17 @@ class StandingLoss:
     def solve(
         self, friction: float | None = None
     ) -> tuple[StandingProblem, LeastLoss] | None:
-        """Return what the true posture allows at the least.
+        """Return the minimum joule loss that the true posture allows.
 
-        From the engine's own angles and base, with both soles on the ground: no contact
-        forces within the friction cones cost less.
+        It is computed from the engine's angles and base pose, with both soles on the
+        ground: no contact forces within the friction cones cost less.
 
         Args:
-            friction: coefficient of the ground; None: that of its world.
+            friction: friction coefficient of the ground; None: that of the world.
 
         Returns:
-            The problem and its forces; None where no forces at the soles balance the
-            robot, or an obstacle bears a part of it.
+            The problem and its forces; None if no forces at the soles balance the
+            robot, or an obstacle carries a part of its weight.
         """
         sim, dynamics = self._sim, self._dynamics
         truth = sim.truth()
@@ -110,11 +112,11 @@ class StandingLoss:
         return (problem, least) if least.is_balanced else None
 
     def least_w(self) -> FloatArray:
-        """Return what each motor loses where all legs together lose the least.
+        """Return the loss of each motor at the minimum total loss of the legs.
 
         Returns:
-            (n_motors,) c τ*² in W, τ* the torques of the least loss; 0 for motors that
-            are not of the legs, NaN where no forces at the soles balance the robot.
+            (n_motors,) c τ*² in W with the torques τ* of minimum loss; 0 for motors
+            outside the legs, NaN if no forces at the soles balance the robot.
         """
         found = self.solve()
         if found is None:
@@ -126,14 +128,14 @@ class StandingLoss:
 def least_powers(
     sim: SimulatedRobot, friction: float | None = None
 ) -> LeastPowers | None:
-    """Return the least joule loss of the legs that the true posture allows.
+    """Return the minimum joule losses of the legs that the true posture allows.
 
     Args:
-        sim: the robot, standing.
-        friction: coefficient of the ground; None: that of its world.
+        sim: standing robot.
+        friction: friction coefficient of the ground; None: that of the world.
 
     Returns:
-        The powers; None as of `StandingLoss.solve`.
+        The powers; None as in `StandingLoss.solve`.
     """
     robot, found = sim.robot, StandingLoss(sim).solve(friction)
     if found is None:
@@ -149,50 +151,50 @@ def least_powers(
 
 
 def are_at_stops(robot: Robot, q: FloatArray) -> BoolArray:
-    """Return which joints are at an end of their range, (n_joints,).
+    """Return a mask of the joints at an end of their range, (n_joints,).
 
     Args:
-        robot: whose ranges.
+        robot: robot with the ranges.
         q: (n_joints,) true angles in rad.
     """
     return (q <= robot.lower + AT_STOP_RAD) | (q >= robot.upper - AT_STOP_RAD)
 
 
 class LegsPower:
-    """The legs' joule loss over a run; `add` after every stretch of physics.
+    """Joule loss of the legs over a run; call `add` after every interval of physics.
 
-    `hold` after a time without: torques were steady then.
+    Call `hold` after an interval without physics, in which torques were constant.
     """
 
     def __init__(self, robot: Robot) -> None:
-        """Take the motors of `robot`."""
+        """Start a meter for the legs of `robot`."""
         self._loss = joule_loss(robot)
         self._times: list[float] = []
         self._powers: list[float] = []
 
     def add(self, time_s: float, mean_square: FloatArray) -> None:
-        """Take a stretch that ended at `time_s`.
+        """Add an interval that ended at `time_s`.
 
         Args:
             time_s: time in s.
-            mean_square: (n_motors,) mean squared torques over it, in N²m².
+            mean_square: (n_motors,) mean squared torques over the interval, in N²m².
         """
         self._times.append(time_s)
         self._powers.append(float(self._loss @ mean_square))
 
     def hold(self, time_s: float) -> None:
-        """Extend the last power until `time_s`, in s, without physics."""
+        """Extend the last power without physics until `time_s` in s."""
         if self._powers:
             self._times.append(time_s)
             self._powers.append(self._powers[-1])
 
     @property
     def last_w(self) -> float | None:
-        """That of the last stretch in W; None before the first."""
+        """Joule loss of the last interval in W; None before the first."""
         return self._powers[-1] if self._powers else None
 
     def settled_s(self) -> float | None:
-        """Return from when on it stayed near its last value; None: it never did."""
+        """Return the time from which it stayed near its last value; None: never."""
         if len(self._powers) < 2:
             return None
         powers = np.array(self._powers)
@@ -204,36 +206,37 @@ class LegsPower:
 
 
 BOTH_SOLES = GroundPlaneCfg(roughest_m=0.1)
-"""Soles that are turned against each other have a common plane too."""
+"""Limits that also accept the common plane of soles tilted against each other."""
 SMALLEST_SHARE = 1e-6
-"""Of the largest singular value: patterns weaker than this are rounding."""
+"""Share of the largest singular value below which a pattern is a rounding error."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class InternalForces:
-    """Torques of the leg motors, and what of them the legs do to each other."""
+    """Torques of the leg motors, and their part that is due to internal forces."""
 
     motors: tuple[str, ...]
-    """Names of the motors of the legs."""
+    """Names of the leg motors."""
     measured: FloatArray
-    """(n,) N·m, without gear friction."""
+    """(n,) measured torques in N·m, without gear friction."""
     least: FloatArray
-    """(n,) N·m of the contact forces that cost the least joule loss."""
+    """(n,) torques in N·m of the contact forces of minimum joule loss."""
     patterns: FloatArray
-    """(n, n_patterns) orthonormal: all that internal forces can do to the motors."""
+    """(n, n_patterns) orthonormal basis of the torques that internal forces can
+    cause."""
     loss: FloatArray
-    """(n,) W/(N·m)², what a squared torque costs in each motor."""
+    """(n,) joule loss per squared torque in W/(N·m)²."""
     least_loss: LeastLoss
-    """Forces and torques of least joule loss."""
+    """Forces and torques of minimum joule loss."""
 
     @property
     def internal(self) -> FloatArray:
-        """(n,) N·m, that part of the torques above the least that patterns explain."""
+        """(n,) part of the torques above the minimum that patterns explain, in N·m."""
         return np.asarray(self.patterns @ (self.patterns.T @ self._above))
 
     @property
     def unexplained(self) -> FloatArray:
-        """(n,) N·m, the rest: contacts that are not quite flat, and noise."""
+        """(n,) remaining torques in N·m: contacts that are not flat, and noise."""
         return np.asarray(self._above - self.internal)
 
     @property
@@ -243,7 +246,7 @@ class InternalForces:
 
     @property
     def least_w(self) -> float:
-        """The least that any contact forces cost in this posture, in W."""
+        """Minimum joule loss over all contact forces in this posture, in W."""
         return float(self.loss @ self.least**2)
 
     @property
@@ -256,15 +259,15 @@ def find_internal_forces(
 ) -> InternalForces:
     """Split the torques of a robot that stands on both soles.
 
-    Up is the normal of the plane through the corners of its soles.
+    The upward direction is the normal of the plane through the corners of its soles.
 
     Args:
         robot: robot with feet, and without payload.
-        q: (n_joints,) true angles in rad: the encoders' plus their errors.
+        q: (n_joints,) true angles in rad: encoder angles plus their errors.
         effort: (n_joints,) torques on the links in N·m.
 
     Raises:
-        BadInput: the robot has no feet, or no forces on them balance it.
+        BadInput: the robot has no feet, or no forces on its feet balance it.
     """
     points = sole_points(robot)
     dynamics = Dynamics(robot, points)

@@ -2,10 +2,10 @@
 
     observation -> controller -> limits -> robot
 
-The loop defines the order of these steps, and the set-points of the posture, which are
-approached from the present angles, plus the controller's shift. It is the sole writer
-of the robot (`SoleWriter`); several owners share a robot through reservations and their
-gate.
+The loop defines the order of these steps and the set-points: those of the posture,
+approached from the present angles, plus the controller's shift. The loop is the only
+writer of the robot (`SoleWriter`); several owners share a robot through reservations
+and their gate.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ from nao_testbed.sim.engine.world import ticks_of
 
 
 class TimedController(ControllerWrapper):
-    """Another controller, with the time that its steps take."""
+    """Wrapper of a controller that measures the time of its steps."""
 
     def __init__(self, controller: Controller) -> None:
         """Wrap a controller."""
@@ -43,11 +43,11 @@ class TimedController(ControllerWrapper):
 
     @property
     def times_s(self) -> list[float]:
-        """Of each step, in s."""
+        """Time of each step in s."""
         return self._times_s
 
     def step(self, observation: Observation) -> Limits:
-        """Pass it on and note the time."""
+        """Call the controller's `step` and store its duration."""
         begin = perf_counter()
         limits = super().step(observation)
         self._times_s.append(perf_counter() - begin)
@@ -55,15 +55,15 @@ class TimedController(ControllerWrapper):
 
 
 APPROACH_TIME = 2.0
-"""Time to take a posture, in s: the speed of a slow `goToPosture`."""
+"""Time to move to a posture, in s: that of a slow `goToPosture`."""
 
 
 class PacedRobot(RobotInterface, Protocol):
-    """A robot that is stepped by us, and has a clock: simulated or a recording."""
+    """Robot that the caller steps, with a clock: simulated or a recording."""
 
     @property
     def time_s(self) -> float:
-        """Time of its clock in s."""
+        """Time of the robot's clock in s."""
 
     @property
     def dt(self) -> float:
@@ -72,7 +72,7 @@ class PacedRobot(RobotInterface, Protocol):
 
 @runtime_checkable
 class AcceptsShift(Protocol):
-    """A robot that puts a shift on its set-points itself: a recording."""
+    """Robot that adds a shift to its set-points itself: a recording."""
 
     def take_shift(self, shift: FloatArray | None) -> None:
         """Set the shift from the next observation on; None: no shift."""
@@ -82,10 +82,9 @@ AnyRobot = TypeVar("AnyRobot", bound=PacedRobot)
 
 
 def approach(start: FloatArray, goal: FloatArray, time_s: float) -> FloatArray:
-    """Return the set-points on the way to a posture, (n_joints,) in rad.
+    """Return the set-points during the motion to a posture, (n_joints,) in rad.
 
-    Straight in joint space with a smooth start and end:
-    s = 3 u² - 2 u³, u = t / T.
+    The path is straight in joint space, with smooth ends: s = 3 u² - 2 u³, u = t / T.
     """
     u = min(max(time_s / APPROACH_TIME, 0.0), 1.0)
     s = u * u * (3.0 - 2.0 * u)
@@ -93,10 +92,10 @@ def approach(start: FloatArray, goal: FloatArray, time_s: float) -> FloatArray:
 
 
 class Loop(Generic[AnyRobot]):
-    """One robot under one controller, holding one posture.
+    """Loop of one robot under one controller that holds one posture.
 
-    Call `cycle` as often as there are control periods. Visitors see every cycle's
-    observation after the physics ran, and change nothing.
+    Call `cycle` once per control period. Visitors get the observation of each cycle
+    after its physics, and change nothing.
     """
 
     def __init__(
@@ -106,12 +105,12 @@ class Loop(Generic[AnyRobot]):
         goal: FloatArray | None,
         control_period: float = CONTROL_PERIOD,
     ) -> None:
-        """Reset the controller; the posture is approached from the set-points.
+        """Reset the controller; the robot will move from its set-points to the posture.
 
         Args:
-            sim: the robot, at rest.
+            sim: robot at rest.
             controller: controller that sets the limits.
-            goal: (n_joints,) set-points of the posture in rad; None leaves the robot's.
+            goal: (n_joints,) set-points of the posture in rad; None: keep the robot's.
             control_period: cycle in s, a multiple of the physics step.
         """
         self.sim = sim
@@ -124,7 +123,7 @@ class Loop(Generic[AnyRobot]):
         self._begin_s = sim.time_s
         self._holds = goal is None
         self.decided = Limits(stiffness=np.full(len(sim.robot.joints), np.nan))
-        """What the controller decided in the last cycle; NaN before the first."""
+        """The controller's decision in the last cycle; NaN before the first."""
         self._take_shift: Callable[[FloatArray | None], None] | None = (
             sim.take_shift if isinstance(sim, AcceptsShift) else None
         )
@@ -145,19 +144,19 @@ class Loop(Generic[AnyRobot]):
 
     @property
     def limits(self) -> FloatArray:
-        """(n_joints,) stiffness that the controller decided in the last cycle."""
+        """(n_joints,) stiffness decided by the controller in the last cycle."""
         return self.decided.stiffness
 
     @property
     def shift(self) -> FloatArray | None:
-        """(n_joints,) shift that it decided then, in rad; None: none."""
+        """(n_joints,) shift decided in the last cycle, in rad; None: no shift."""
         return self.decided.shift
 
     def cycle(self) -> Observation:
-        """Run one control period and return the observation it began with.
+        """Run one control period, and return the observation at its beginning.
 
         Raises:
-            BadInput: a limit or a shift that no robot accepts.
+            BadInput: the controller returned an invalid limit or shift.
             ControllerFailed: the controller raised.
         """
         observation = self.sim.read()
@@ -177,12 +176,12 @@ class Loop(Generic[AnyRobot]):
         return observation
 
     def _write(self, decided: Limits, observation: Observation) -> None:
-        """Put a decision in force, all of it or nothing."""
+        """Apply a decision, completely or not at all."""
         target = self._target(decided.shift)
         if target is None and (decided.stiffness == 0.0).any():
             target = self._follow_limp(decided.stiffness, observation.q)
         current = decided.current_limit
-        if current is None and self._limits_current:  # which it lifts
+        if current is None and self._limits_current:  # remove the limit
             current = np.full(len(self._start), np.inf)
         command = Command(
             target=target, stiffness=decided.stiffness, current_limit=current
@@ -193,9 +192,9 @@ class Loop(Generic[AnyRobot]):
             self._in_force = target
 
     def _follow_limp(self, stiffness: FloatArray, q: FloatArray) -> FloatArray:
-        """Return the set-points in force, those of limp motors where their joints are.
+        """Return the set-points in force; those of limp motors follow their joints.
 
-        So an arm that hung down does not snap back when it is stiff again.
+        This way an arm that hung down does not snap back when it becomes stiff again.
         """
         target, robot = self._in_force.copy(), self.sim.robot
         for joints in self._motors:
@@ -205,7 +204,7 @@ class Loop(Generic[AnyRobot]):
         return target
 
     def _run(self) -> None:
-        """Step the physics for a period."""
+        """Step the physics for one period."""
         if self.disturb is None:
             self.sim.step(self._ticks)
             return
@@ -214,18 +213,18 @@ class Loop(Generic[AnyRobot]):
             self.sim.step(1)
 
     def _target(self, shift: FloatArray | None) -> FloatArray | None:
-        """Return the set-points to write, (n_joints,); None leaves those in force."""
+        """Return the set-points to write, (n_joints,); None: keep those in force."""
         robot = self.sim.robot
         if self._holds:
             if shift is None and self.decided.shift is None:
                 return None
             if self._goal is None and self._take_shift is not None:
-                return None  # its set-points are its own, and so is the shift there
+                return None  # a recording sets its own set-points and shift
         elif self._goal is not None:
             time_s = self.sim.time_s - self._begin_s + self.period
             self._holds = time_s >= APPROACH_TIME
             way = approach(self._start, self._goal, time_s)
-            # A joint at its stop may read a little beyond it at the start.
+            # At the start, a joint at its stop may read slightly beyond it.
             self._posture = np.clip(way, robot.lower, robot.upper)
         if shift is None:
             return self._posture
@@ -237,7 +236,7 @@ def run_for(
     duration_s: float,
     visit: Callable[[Observation], None] | None = None,
 ) -> None:
-    """Run whole cycles until `duration_s` more seconds have passed."""
+    """Run whole cycles for `duration_s` seconds."""
     end = loop.sim.time_s + duration_s - 0.5 * loop.period
     while loop.sim.time_s < end:
         observation = loop.cycle()

@@ -1,9 +1,9 @@
 """Recording of a run into its folder.
 
-One row per control period with physics, one per second in fast-forward. A row holds the
-controller's observation with its time, and its answer (shifts of the set-points and
-current limits only in runs that have any): enough for a replay (`sim.replayed_robot`).
-It also holds the ground truth: pose of the base, torques and temperatures.
+One row per control period with physics, one per second in fast-forward. A row has the
+controller's observation with its time, and its decision (shifts of the set-points and
+current limits only in runs that use them): enough for a replay (`sim.replayed_robot`).
+It also has the ground truth: pose of the base, torques and temperatures.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -53,15 +53,15 @@ def channels(
     with_leds: bool = False,
     signals: Sequence[str] = (),
 ) -> tuple[Channel, ...]:
-    """Return what a row holds: the observation, and the truth that a report needs.
+    """Return the channels of a row: the observation, and the truth for reports.
 
-    `effort` is the motor's share on each joint, gear friction taken off;
-    `base_position` and `base_quaternion` are the truth about the base link's frame in
-    the world; `true_temperature` is that of the heating model, without the sensor's
-    steps; `motor_torque` that of the last tick, or of what heats in fast-forward;
-    `leds`, if asked for, the mean brightness of each group of LEDs and colour;
-    `signal`, what the controller says of itself, each with its unit in its name. Where
-    there are obstacles, `obstacle_force` follows with the first row.
+    `effort` is the motor's share on each joint after gear friction. `base_position` and
+    `base_quaternion` are the true pose of the base link's frame in the world.
+    `true_temperature` is that of the heating model, without the sensor's steps.
+    `motor_torque` is the torque of the last tick, or the heating torque in
+    fast-forward. `leds` (optional) is the mean brightness of each LED group and colour.
+    `signal` has the signals of the controller, each with its unit in its name. In a
+    world with obstacles, `obstacle_force` is added with the first row.
     """
     motors = robot.motor_names
     leds = Channel(
@@ -113,9 +113,9 @@ def channels(
 def recorded_channel(
     frame: "pd.DataFrame", channel: str, members: Iterable[str]
 ) -> FloatArray | None:
-    """Return a channel's columns of recorded rows, (n_rows, n_members).
+    """Return the columns of a channel in recorded rows, (n_rows, n_members).
 
-    None where the rows lack one of them.
+    None if a column is missing.
     """
     columns = [f"{channel}.{member}" for member in members]
     if not set(columns) <= set(frame.columns):
@@ -126,7 +126,7 @@ def recorded_channel(
 def base_pose_of(frame: "pd.DataFrame") -> tuple[FloatArray, FloatArray] | None:
     """Return the true positions (n, 3) in m and quaternions (n, 4) of the base.
 
-    None where not every row has them: older runs did not record it.
+    None if a row lacks them, as in older runs.
     """
     position = recorded_channel(frame, BASE_POSITION, AXES)
     quaternion = recorded_channel(frame, BASE_QUATERNION, QUATERNION)
@@ -137,7 +137,7 @@ def base_pose_of(frame: "pd.DataFrame") -> tuple[FloatArray, FloatArray] | None:
 
 
 class RunRecording:
-    """Writes a run's rows and events; without a folder it does nothing."""
+    """Writer of a run's rows and events; without a folder it does nothing."""
 
     def __init__(
         self,
@@ -148,14 +148,14 @@ class RunRecording:
         signals: Sequence[str] = (),
         shift: Channel | None = None,
     ) -> None:
-        """Take a recorder, or None to record nothing.
+        """Wrap a recorder; None: record nothing.
 
         Args:
-            recorder: whose channels are those of `channels`.
-            n_joints: n joints of the robot.
-            with_leds: whether they are among them.
-            signals: names of what the controller says of itself.
-            shift: channel that comes with the first shift.
+            recorder: recorder with the channels of `channels`.
+            n_joints: number of joints of the robot.
+            with_leds: True if the channels include the LEDs.
+            signals: names of the controller's signals.
+            shift: channel that is added with the first shift.
         """
         self._recorder = recorder
         self._with_leds = with_leds
@@ -184,15 +184,15 @@ class RunRecording:
         """Start recording into an empty folder.
 
         Args:
-            folder: folder from `create_run_folder` of `sim`; None records nothing.
+            folder: folder from `sim.create_run_folder`; None: record nothing.
             robot: robot whose joints and motors name the columns.
             seed: seed of the run.
-            config: the run's dataclass, kept in `meta.json`.
-            command: the command line, kept in `meta.json`.
+            config: configuration of the run, a dataclass, stored in `meta.json`.
+            command: command line, stored in `meta.json`.
             experiment: kind of run.
-            exact: keep every digit of the controller's observation; see
+            exact: True: store every digit of the controller's observation; see
                 `sim.recording.channels.observation_channels`.
-            with_leds: record the LEDs too.
+            with_leds: True: record the LEDs too.
             signals: names of the controller's signals
                 (`controllers.interface.controller.SignalSource`).
         """
@@ -225,16 +225,16 @@ class RunRecording:
         signals: Sequence[float] | None = None,
         motor_torque: FloatArray | None = None,
     ) -> None:
-        """Record the present moment and what the sensors last said.
+        """Record the present state and the last sensor values.
 
         Args:
-            sim: after the period that began with `seen`.
+            sim: robot after the period that began with `seen`.
             seen: observation at the beginning of the period.
-            decided: answer of the stiffness controller to `seen`, before any limits;
-                None if it was not called.
+            decided: the stiffness controller's decision on `seen`, before any
+                limitation; None if it was not called.
             signals: signals of the controller; None if it was not called.
-            motor_torque: (n_motors,) that heated the motors since the row before, in
-                N·m; None: that of the last tick.
+            motor_torque: (n_motors,) torque in N·m that heated the motors since the
+                previous row; None: that of the last tick.
         """
         if self._recorder is None:
             return
@@ -289,12 +289,12 @@ class RunRecording:
         return forces
 
     def event(self, kind: str, time_s: float, /, **data: object) -> None:
-        """Record that something happened."""
+        """Record an event."""
         if self._recorder is not None:
             self._recorder.event(kind, time_s, **data)
 
     def counts(self, kind: str, time_s: float, counts: Mapping[str, int]) -> None:
-        """Record counters, if any counted."""
+        """Record counters that are not 0."""
         if counts:
             self.event(kind, time_s, **counts)
 
@@ -304,7 +304,7 @@ class RunRecording:
             self._recorder.flush()
 
     def save_last_second(self, sim: SimulatedRobot) -> None:
-        """Keep the last second at full rate: for a run that diverged."""
+        """Save the last second at full rate, after a divergence."""
         if self._recorder is not None:
             sim.last_second.save(self._recorder.folder)
 
@@ -315,7 +315,7 @@ class RunRecording:
 
     @contextmanager
     def close_on_error(self) -> Iterator[None]:
-        """Close with the reason if the context ends by an error."""
+        """Close with the reason if the context ends with an error."""
         try:
             yield
         except KeyboardInterrupt as stop:

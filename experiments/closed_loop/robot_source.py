@@ -1,11 +1,11 @@
-"""Source of a robot as configuration: a simulator or a recording.
+"""Robot source chosen by configuration: a simulator or a recording.
 
     source = robot_source("simulator")  # or "my_robot", "runs/heat/smart"
     with closing(source.open()) as robot:
         loop = Loop(robot, controller, source.goal(robot.robot))
 
-The program in between is the same: moving over is configuration, not source
-[jdec-urjc] (3.1, 5). A real robot is one more source:
+The program is the same for each source: the change from simulator to robot is
+configuration, not source code [jdec-urjc] (3.1, 5). A real robot is one more source:
 `experiments.live.real_robot.naoqi_source`.
 """
 
@@ -30,23 +30,23 @@ SIMULATOR, START_POSTURE = "simulator", "Stand"
 
 @dataclass(frozen=True, kw_only=True)
 class SimulatorSource:
-    """A robot in PyBullet that holds a posture."""
+    """Simulated robot that holds a posture."""
 
     robot_folder: Path = field(default_factory=default_robot_folder)
     posture: str | None = None
-    """None: Stand, or the robot's first one."""
+    """Posture; None: Stand, or the robot's first posture."""
     simulation: "SimulationCfg | None" = None
-    """None: a healthy robot on level ground."""
+    """Settings of the simulation; None: a healthy robot on level ground."""
 
     def open(self) -> PacedRobot:
-        """Return the robot, standing in its posture.
+        """Return the robot in its posture.
 
         Raises:
             BadInput: a value cannot be used.
         """
         from nao_testbed.sim.robot import (  # noqa: PLC0415
-            SimulatedRobot,  # the engine
-            SimulationCfg,  # likewise
+            SimulatedRobot,  # imports the engine
+            SimulationCfg,  # imports the engine
         )
 
         robot = load_robot(self.robot_folder)
@@ -60,18 +60,18 @@ class SimulatorSource:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordingSource:
-    """A recorded run that is replayed."""
+    """Recorded run that is replayed."""
 
     folder: Path
-    """The run folder."""
+    """Run folder."""
     robot_folder: Path | None = None
-    """Folder of the robot; None: the one that the run names."""
+    """Folder of the robot; None: the folder named by the run."""
 
     def open(self) -> ReplayRobot:
         """Return the recording behind the robot interface.
 
         Raises:
-            BadInput: it is no run, or cannot be replayed.
+            BadInput: the folder is not a run, or the run cannot be replayed.
         """
         run = read_run(self.folder)
         robot = recorded_robot(run.meta, self.robot_folder)
@@ -86,7 +86,7 @@ RobotSource = SimulatorSource | RecordingSource
 
 
 def robot_source(text: str) -> RobotSource:
-    """Return what a text names: `simulator`, a robot's folder or a run folder."""
+    """Return the source of a text: `simulator`, a robot's folder or a run folder."""
     if text == SIMULATOR:
         return SimulatorSource()
     if (Path(text) / ROBOT_FILE).is_file():

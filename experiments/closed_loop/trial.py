@@ -1,9 +1,9 @@
-"""One trial: one robot, one controller, one run folder; pushes, if it is disturbed.
+"""Trial of one robot under one controller, optionally with pushes.
 
-    take the posture -> hold it, block by block -> result
+    move to the posture -> hold it, block by block -> result
 
-Between blocks the trial looks whether the robot fell, whether a temperature crossed a
-line, and whether the torques are steady enough to leave the physics alone for a while
+Between blocks the trial checks for a fall, for temperatures that crossed a threshold,
+and for torques steady enough to skip the physics for some time
 (`experiments.closed_loop.fast_forward`). A push is a short force on a link.
 """
 
@@ -40,19 +40,20 @@ from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 
 @dataclass(frozen=True, kw_only=True)
 class Push:
-    """A constant force on the centre of mass of a link, for a while."""
+    """Constant force on the centre of mass of a link for a limited time."""
 
     at_s: float = 6.0
-    """When it begins, in s of simulated time."""
+    """Start in s of simulated time."""
     duration_s: float = 0.2
-    """In s."""
+    """Duration in s."""
     force_n: tuple[float, float, float] = (5.0, 0.0, 0.0)
-    """In N, in the world: x ahead of the robot at its start, y to its left, z up."""
+    """Force in N in the world frame: x in front of the robot at its start, y to its
+    left, z up."""
     link: str | None = None
-    """None: the robot's base, the torso of a NAO."""
+    """Pushed link; None: the robot's base, the torso of a NAO."""
 
     def __post_init__(self) -> None:
-        """Refuse times and forces without meaning."""
+        """Validate the times and the force."""
         if not (np.isfinite(self.at_s) and self.at_s >= 0.0):
             raise BadInput(f"push at {self.at_s} s; give a time of 0 s or later.")
         if not (np.isfinite(self.duration_s) and self.duration_s > 0.0):
@@ -65,7 +66,7 @@ class Push:
 
     @property
     def end_s(self) -> float:
-        """Time of its end, in s."""
+        """End in s of simulated time."""
         return self.at_s + self.duration_s
 
     @classmethod
@@ -73,10 +74,11 @@ class Push:
         """Return a horizontal push: F = size (cos d, sin d, 0).
 
         Args:
-            direction_deg: where it pushes to, seen from the robot at its start, in
-                degrees: 0 ahead, 90 to its left, 180 back, -90 or 270 to its right.
-            size_n: size in N; 0 is no push, for comparison.
-            **rest: the other fields.
+            direction_deg: direction of the force, seen from the robot at its start, in
+                degrees: 0 forwards, 90 to its left, 180 backwards, -90 or 270 to its
+                right.
+            size_n: magnitude in N; 0: no push, for comparison.
+            **rest: other fields.
 
         Raises:
             BadInput: a value is out of its range.
@@ -116,7 +118,7 @@ def check_in_time(pushes: Sequence[Push], duration_s: float) -> None:
         duration_s: duration of the trial, in s.
 
     Raises:
-        BadInput: one ends later and would silently be omitted.
+        BadInput: a push ends later and would silently be omitted.
     """
     for push in pushes:
         if push.end_s > duration_s + 1e-9:
@@ -129,7 +131,7 @@ def check_in_time(pushes: Sequence[Push], duration_s: float) -> None:
 def pusher(
     pushes: Sequence[Push], robot: Robot
 ) -> Callable[[SimulatedRobot], None] | None:
-    """Return what to call before every tick, None where nothing is pushed."""
+    """Return the function to call before every tick, or None without pushes."""
     if not pushes:
         return None
     todo = [(p, p.link or robot.base_link, np.array(p.force_n)) for p in pushes]
@@ -144,49 +146,50 @@ def pusher(
 
 
 QUIET_RAD_PER_S = 0.04
-"""A robot whose gyro reads less about every axis is quiet, in rad/s: eight standard
-deviations of a NAO's. One that tips about an edge of its feet passes that within 0.6 s,
-its rate growing e-fold each sqrt(h / g), 0.18 s for a centre of mass 0.3 m high."""
+"""Gyroscope reading in rad/s, on every axis, below which a robot is quiet: eight
+standard deviations of a NAO's noise. A robot that tips about an edge of its feet
+exceeds it within 0.6 s, since its rate grows by a factor e per sqrt(h / g), 0.18 s for
+a centre of mass 0.3 m high."""
 RECOVERY_S = 3.0
-"""Time after a push before which nothing is fast-forwarded, in s."""
+"""Time after a push without fast-forward, in s."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrialCfg:
-    """Setting of one trial: its robot, controller, posture, length, pushes, seed."""
+    """Settings of one trial: robot, controller, posture, length, pushes, seed."""
 
     controller: str
-    """As `controllers.registry.make_controller` takes it."""
+    """Controller in the format of `controllers.registry.make_controller`."""
     robot_folder: Path
     effort_limits: Mapping[str, float] = field(default_factory=dict)
-    """Joint to torque at stiffness 1 in N·m, where it is not the robot's own."""
+    """Joint to torque at stiffness 1 in N·m; other joints keep the robot's value."""
     posture: str
     duration_s: float
     simulation: SimulationCfg
     fast_forward: FastForwardCfg | None
-    """None steps the physics all the time."""
+    """Settings of fast-forward; None: continuous physics."""
     control_period: float = CONTROL_PERIOD
     pushes: tuple[Push, ...] = ()
-    """What disturbs it; fast-forward waits until it has recovered."""
+    """Pushes; fast-forward waits until the robot has recovered."""
     folder: Path | None = None
-    """The run folder; None records nothing."""
+    """Run folder; None: no recording."""
     command: tuple[str, ...] = ()
-    """The command line, kept in the run folder."""
+    """Command line, stored in the run folder."""
     preset: str | None = None
-    """That the setting was made with, kept in the run folder."""
+    """Preset of the settings, stored in the run folder."""
     exact: bool = False
-    """Record every digit of what the controller sees."""
+    """True: record every digit of the controller's observations."""
     quiet_s: float | None = None
-    """Ends once it was quiet for so long after its last push, in s; None: never."""
+    """Quiet time in s after the last push that ends the trial; None: no early end."""
 
     @classmethod
     def of(cls, setting: RobotSetting, *, gui: bool = False, **run: Any) -> "TrialCfg":
-        """Return the trial of a robot in a setting.
+        """Return the trial of a robot setting.
 
         Args:
             setting: setting of the robot.
-            gui: open the engine's window.
-            **run: the other fields; the posture among them.
+            gui: True: open the engine's window.
+            **run: other fields, including the posture.
 
         Raises:
             BadInput: a value is out of its range.
@@ -213,12 +216,12 @@ def run_trial(
     on_progress: Callable[[float], None] = _ignore_progress,
     controller: Controller | None = None,
 ) -> TrialResult:
-    """Run one trial to its end, its fall or its failure, and keep its data.
+    """Run one trial to its end, a fall or a failure, and record it.
 
     Args:
         cfg: configuration of the trial.
-        on_progress: called with the simulated time in s.
-        controller: replaces the one that `cfg.controller` names.
+        on_progress: function called with the simulated time in s.
+        controller: replaces the controller named by `cfg.controller`.
 
     Raises:
         BadInput: a value of the configuration is invalid.
@@ -256,7 +259,7 @@ class Trial:
         recording: RunRecording,
         on_progress: Callable[[float], None],
     ) -> None:
-        """Start with the robot standing in its posture."""
+        """Start with the robot in its posture."""
         self._cfg = cfg
         self._sim = sim
         goal = sim.robot.posture(cfg.posture).angles
@@ -277,7 +280,7 @@ class Trial:
         self._restless_s = max((push.end_s for push in cfg.pushes), default=0.0)
 
     def run(self) -> TrialResult:
-        """Run to the end of the time, the fall, or a number that is not finite."""
+        """Run until the time is over, the robot falls, or a number is not finite."""
         self._advance(lambda: self._left_s() > 0.5 * self._cfg.control_period)
         return self._log.close(
             name=self._cfg.controller,
@@ -287,22 +290,22 @@ class Trial:
         )
 
     def settle(self) -> None:
-        """Run the blocks that end by the first push; `run` goes on from there."""
+        """Run the blocks that end before the first push; `run` continues from there."""
         end_s = min((push.at_s for push in self._cfg.pushes), default=0.0) + 1e-9
         period = self._cfg.control_period
         block_s = period * max(1, round(self._steadiness.block_s / period))
         self._advance(lambda: self._sim.time_s + block_s <= end_s)
 
     def take_pushes(self, pushes: Sequence[Push]) -> None:
-        """Replace its pushes, none of which has begun.
+        """Replace the pushes, none of which may have begun.
 
         Args:
-            pushes: pushes at the same times.
+            pushes: new pushes at the same times.
         """
         self._loop.disturb = pusher(pushes, self._sim.robot)
 
     def _advance(self, keep_running: Callable[[], bool]) -> None:
-        """Run block by block until it is over, or as long as a caller wants."""
+        """Run block by block until the end, or while `keep_running` returns True."""
         try:
             with deferred_signals(PATIENCE_S) as self._check_signals:
                 while self._failure is None and keep_running() and not self._is_quiet():
@@ -315,7 +318,7 @@ class Trial:
                         self._jump_length.restart()
         except (SimulationDiverged, SensorError) as error:
             self._failure = str(error)
-        except BadInput as error:  # a limit that no robot accepts, such as NaN
+        except BadInput as error:  # an invalid limit, such as NaN
             self._failure = f"stopped at {self._sim.time_s:.2f} s: {error}"
 
     def _is_quiet(self) -> bool:
@@ -323,7 +326,7 @@ class Trial:
         return quiet_s is not None and self._sim.time_s - self._restless_s >= quiet_s
 
     def _fall(self) -> str:
-        """Return a text with the time of its fall, and its cause."""
+        """Return a text with the time and the cause of the fall."""
         fell = f"fell at {self._sim.time_s:.2f} s"
         shut_down_s = self._log.shut_down_s
         if shut_down_s is None:
@@ -334,9 +337,9 @@ class Trial:
         return self._cfg.duration_s - self._sim.time_s
 
     def _physics_block(self) -> None:
-        """Run one block with physics and note its mean squared torques.
+        """Run one block with physics, and add its mean squared torques.
 
-        It ends early where the robot falls.
+        The block ends early if the robot falls.
         """
         sim, period = self._sim, self._cfg.control_period
         block_s = min(self._steadiness.block_s, self._left_s())
@@ -357,7 +360,7 @@ class Trial:
 
     def _update_quiet(self, observation: Observation) -> None:
         is_quiet = float(np.abs(observation.gyro).max()) < QUIET_RAD_PER_S
-        if not is_quiet:  # NaN is not
+        if not is_quiet:  # False for NaN
             self._restless_s = max(self._restless_s, observation.time_s)
 
     def _may_jump(self) -> bool:
@@ -365,17 +368,18 @@ class Trial:
         return (
             fast is not None
             and self._sim.time_s >= self._calm_s
-            and not self._loop.decided.is_urgent  # it catches a push
+            and not self._loop.decided.is_urgent  # the controller reacts to a push
             and self._steadiness.is_steady()
         )
 
     def _jump(self) -> None:
-        """Advance heat second by second until something may change."""
+        """Advance heat in steps of 1 s until a condition changes or the jump ends."""
         if self._fast is None:
             return
         sim = self._sim
         mean_square = self._steadiness.mean()
-        # What heats from here on, so that the temperatures follow from the rows.
+        # Row with the heating torque from here on, so that rows explain the
+        # temperatures.
         torque = np.copysign(np.sqrt(mean_square), sim.motor_torque)
         begin = sim.time_s
         end = min(begin + self._jump_length.take(), self._cfg.duration_s)

@@ -1,7 +1,8 @@
 """Log of one trial: rows and events of its run folder, and its result.
 
-The trial (`experiments.closed_loop.trial`) reports every cycle, block and fast-forward;
-the log changes nothing. `HeatMeter` sums up efforts, heat, and the first time at 80 °C.
+The trial (`experiments.closed_loop.trial`) reports every cycle, block and fast-forward
+to the log, which does not affect the robot. `HeatMeter` integrates efforts and heat,
+and registers the first time at 80 °C.
 """
 
 import time
@@ -29,7 +30,7 @@ from nao_testbed.sim.robot import SimulatedRobot
 
 
 class HeatMeter:
-    """Sums over a run; call `add` after every stretch of time, however long."""
+    """Integrals over a run; call `add` after every time interval of any length."""
 
     def __init__(self, sim: SimulatedRobot) -> None:
         """Start at the robot's present time and temperatures."""
@@ -39,16 +40,16 @@ class HeatMeter:
         self._begin_s = self._last_s = sim.time_s
         self._effort_time = np.zeros_like(self._start)
         self.reached_s = np.where(self._start >= SHUT_DOWN_DEGC, 0.0, np.inf)
-        """(n_motors,) first time at 80 °C in s, inf where it was not reached."""
+        """(n_motors,) first time at 80 °C in s; inf if not reached."""
 
     def add(self, mean_abs_torque: FloatArray) -> list[str]:
-        """Take the stretch since the last call.
+        """Add the interval since the last call.
 
         Args:
-            mean_abs_torque: (n_motors,) mean of |motor torque| over it, in N·m.
+            mean_abs_torque: (n_motors,) mean |motor torque| over the interval, in N·m.
 
         Returns:
-            The motors that reached 80 °C in it.
+            The motors that reached 80 °C during the interval.
         """
         sim = self._sim
         temperature, time_s = sim.heating.temperature, sim.time_s
@@ -65,7 +66,7 @@ class HeatMeter:
         return reached
 
     def energy_of(self, joints: Sequence[str]) -> float | None:
-        """Return the heat made in the motors of joints in J; None: they are none."""
+        """Return the heat produced in the joints' motors in J; None without joints."""
         robot = self._sim.robot
         motors = {robot.motor_of_joint[robot.joint_index(name)] for name in joints}
         if not motors:
@@ -73,11 +74,11 @@ class HeatMeter:
         return float(self._sim.heating.joule_energy[sorted(motors)].sum())
 
     def results(self, mean_square: FloatArray) -> dict[str, JointResult]:
-        """Return the outcome of every joint; coupled joints share their motor's.
+        """Return the result of every joint; coupled joints share that of their motor.
 
         Args:
-            mean_square: (n_motors,) last mean squared torques in N²m²: what the
-                forecasts go on with.
+            mean_square: (n_motors,) last mean squared torques in N²m², assumed constant
+                in the forecasts.
         """
         sim = self._sim
         heating, robot = sim.heating, sim.robot
@@ -119,7 +120,7 @@ class PressMeter:
         self._found: dict[tuple[str, str], Pressing] = {}
 
     def add(self) -> None:
-        """Take the present forces."""
+        """Add the present forces."""
         if not self._has_obstacles:
             return
         forces = self._sim.engine.obstacle_forces()
@@ -139,7 +140,7 @@ class PressMeter:
 
 
 class TrialLog:
-    """Records and measures a robot under a controller.
+    """Recorder and meter of a robot under a controller.
 
     Use: `cycle` after each control period with physics, `block` after some of them,
     `still` after each step of a fast-forward and `jump` after it; `close` once.
@@ -152,13 +153,13 @@ class TrialLog:
         recording: RunRecording,
         on_progress: Callable[[float], None],
     ) -> None:
-        """Start at the robot's present temperatures, with the wall clock of the run.
+        """Start at the robot's present temperatures, and start the wall clock.
 
         Args:
-            sim: the robot.
-            controller: controller, whose signals are recorded too.
+            sim: robot of the trial.
+            controller: controller; its signals are recorded too.
             recording: recording of the run; `close` closes it.
-            on_progress: called with the simulated time in s.
+            on_progress: function called with the simulated time in s.
         """
         self._begin = time.perf_counter()
         self._sim = sim
@@ -174,13 +175,13 @@ class TrialLog:
         self._physics_s = 0.0
         self._largest_shift = 0.0
         self.shut_down_s: float | None = None
-        """When the protection made the whole robot limp, in s; None: it did not."""
+        """Time in s at which the protection made the whole robot limp; None: never."""
 
     def cycle(self, observation: Observation, loop: Loop[SimulatedRobot]) -> None:
         """Add a control period with physics.
 
         Args:
-            observation: observation at its beginning.
+            observation: observation at the beginning of the period.
             loop: loop with the controller's decision.
         """
         signals: Sequence[float] | None = None
@@ -197,7 +198,7 @@ class TrialLog:
         """Add the mean of some cycles.
 
         Args:
-            mean_square: (n_motors,) squared motor torque in N²m².
+            mean_square: (n_motors,) mean squared motor torque in N²m².
             duration_s: duration of these cycles, in s.
         """
         self._mean_square = mean_square
@@ -207,7 +208,8 @@ class TrialLog:
     def still(self, torque: FloatArray) -> bool:
         """Add time without physics; return True if a condition changed.
 
-        A temperature crossed a threshold, or the protection changed its state.
+        The conditions are a temperature that crossed a threshold and the state of the
+        protection.
 
         Args:
             torque: (n_motors,) torque that heated the motors, in N·m.
@@ -226,9 +228,9 @@ class TrialLog:
 
         Args:
             name: name of the controller, as requested.
-            folder: where the recording is; None: nowhere.
-            failure: why it ended early; None: it did not.
-            fell: whether the robot fell.
+            folder: folder of the recording; None: no recording.
+            failure: reason of an early end; None: no early end.
+            fell: True if the robot fell.
         """
         sim, recording, robot = self._sim, self._recording, self._sim.robot
         if failure is not None:
@@ -265,7 +267,7 @@ class TrialLog:
         )
 
     def _battery(self) -> tuple[float, float]:
-        """Return the charge that is left, as a fraction, and for how many minutes."""
+        """Return the remaining charge as a fraction, and the minutes that it lasts."""
         robot, battery = self._sim.robot, self._sim.robot.battery
         heat_w = float(joule_loss(robot, robot.joint_names) @ self._mean_square)
         power_w = battery.idle_watt + heat_w / battery.drive_efficiency
@@ -282,7 +284,8 @@ class TrialLog:
     ) -> bool:
         """Record and measure; return True if a threshold was crossed.
 
-        `torque` (n_motors,) in N·m is what heated the motors since the last call.
+        `torque` (n_motors,) in N·m is the torque that heated the motors since the last
+        call.
         """
         sim = self._sim
         self._recording.row(sim, observation, decided, signals, motor_torque=torque)

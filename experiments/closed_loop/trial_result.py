@@ -1,6 +1,6 @@
 """Result of a trial: one robot under one controller, as plain data.
 
-The record of tables, pages, JSON and sweeps: `as_json` writes it, `json_as` reads it.
+Tables, pages, JSON and sweeps use this record: `as_json` writes it, `json_as` reads it.
 """
 
 import math
@@ -14,11 +14,11 @@ SMALLEST_LEAST_W = 0.01
 almost none."""
 
 LEG_JOINTS = ("HipRoll", "HipPitch", "KneePitch", "AnkleRoll", "AnklePitch")
-"""The joints of a leg that ES2659053 draws; prefixed by L or R."""
+"""Joints of a leg in the figures of ES2659053, without the prefix L or R."""
 SHUT_DOWN_DEGC = 80.0
 """Temperature of a joint at which the robot is shut down."""
 _FINITE = ConfigDict(allow_inf_nan=False)
-"""Read numbers have to be finite; an integer of 400 digits is not."""
+"""Finite number; an integer of 400 digits is not finite."""
 
 
 def _inf_of_null(value: object) -> object:
@@ -27,7 +27,7 @@ def _inf_of_null(value: object) -> object:
 
 @dataclass(frozen=True, kw_only=True)
 class JointResult:
-    """One joint of one robot over a run."""
+    """Result of one joint of one robot over a run."""
 
     __pydantic_config__ = _FINITE
 
@@ -35,36 +35,36 @@ class JointResult:
     end_degc: float
     rise_k: float
     mean_abs_effort_nm: float
-    """Mean of the motor's |torque| on the joint side, gear friction included."""
+    """Mean |torque| of the motor on the joint side in N·m, before gear friction."""
     joule_loss_j: float
-    """Heat made in the winding over the run."""
+    """Heat produced in the winding over the run in J."""
     time_to_80_degc_s: float | None
-    """First time at 80 °C; None where it was not reached in the run."""
+    """First time at 80 °C in s; None if not reached in the run."""
     steady_degc: Annotated[
         float, Field(allow_inf_nan=True), BeforeValidator(_inf_of_null)
     ]
-    """Where the temperature would end if the last torques stayed for ever; inf (null in
-    JSON) where the motor would burn first."""
+    """Final temperature in °C if the last torques continued; inf (null in JSON) if the
+    motor would burn first."""
     forecast_80_degc_s: float | None
-    """As `time_to_80_degc_s`, run on with the last torques; None for never."""
+    """First time at 80 °C in s, extrapolated with the last torques; None: never."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pressing:
-    """A link that met an obstacle."""
+    """Contact of a link with an obstacle."""
 
     first_s: float
-    """When it did."""
+    """Time of the first contact in s."""
     largest_n: float
-    """Largest force at the end of a control period, in N: an impact is shorter, and
-    seen by chance."""
+    """Largest force at the end of a control period, in N; an impact is shorter, and
+    found only by chance."""
     last_n: float
-    """That of the last physics, in N."""
+    """Force at the end of the last physics, in N."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrialResult:
-    """One robot under one controller. `failure` says why a run ended early."""
+    """Result of a robot under one controller; `failure`: reason of an early end."""
 
     __pydantic_config__ = _FINITE
 
@@ -77,36 +77,40 @@ class TrialResult:
     sim_s: float
     wall_s: float
     physics_s: float
-    """Simulated time in which the physics was stepped; the rest was fast-forward."""
+    """Simulated time with physics, in s; the rest was fast-forward."""
     shut_down_s: float | None = None
-    """When the protection made the whole robot limp, in s; None for never."""
+    """Time in s at which the protection made the whole robot limp; None: never."""
     flags: dict[str, int] = field(default_factory=dict)
-    """Cycles in which the controller raised a flag, such as a fall-back, by flag."""
+    """Flag of the controller, such as a fall-back, to the number of cycles with it."""
     folder: str | None = None
     legs_joule_loss_j: float | None = None
-    """Heat made in all leg motors over the run; None for a robot without legs."""
+    """Heat produced in all leg motors over the run in J; None for a robot without
+    legs."""
     legs_power_w: float | None = None
-    """That of the last physics in W, with the resistance of the data."""
+    """Joule loss of the legs at the end of the physics in W, with the resistance of the
+    data."""
     least_power_w: float | None = None
-    """The least that contact forces allow in the posture at the end, gear friction left
-    out (`experiments.closed_loop.leg_forces`); None where it does not stand."""
+    """Minimum power in W that contact forces allow in the final posture, without gear
+    friction (`experiments.closed_loop.leg_forces`); None if the robot does not
+    stand."""
     least_with_gears_w: float | None = None
-    """Lower bound with gear friction bearing as much as possible."""
+    """Lower bound of the power in W, with as much load as possible carried by gear
+    friction."""
     largest_shift_deg: float = 0.0
     """Largest shift of a set-point by the controller."""
     battery_charge: float | None = None
-    """Fraction of its capacity that is left in a battery which was full at the start:
-    1 - (P_0 t + W / η) / E, of the draw P_0 of computers and sensors and the heat and
-    work W of all motors over the run (`models.robot.Battery`)."""
+    """Remaining charge of a battery that was full at the start, as a fraction: 1 - (P_0
+    t + W / η) / E, with the power P_0 of computers and sensors and the heat and work W
+    of all motors over the run (`models.robot.Battery`)."""
     battery_minutes: float | None = None
-    """How long that lasts with the heat of the motors' last torques."""
+    """Minutes until the battery is empty with the last torques."""
     pressing: dict[str, Pressing] = field(default_factory=dict)
     """Contacts by link and obstacle, as `l_wrist on table`."""
     settled_s: float | None = None
-    """From when on the legs' power stayed near its last value; None for never."""
+    """Time in s from which the legs' power stayed near its last value; None: never."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the fields for JSON; a number that is not finite is None."""
+        """Return the fields for JSON; a non-finite number becomes None."""
         found: dict[str, Any] = _finite(asdict(self))
         return found
 
@@ -118,14 +122,14 @@ def _finite(value: Any) -> Any:
 
 
 def leg_rise(joints: dict[str, JointResult], side: str) -> float | None:
-    """Return the sum of the rises of a leg's five joints in K.
+    """Return the sum of the temperature rises of a leg's five joints in K.
 
     Args:
-        joints: by joint name.
+        joints: joint name to result.
         side: `L` or `R`.
 
     Returns:
-        The sum, or None where the robot has no such leg.
+        The sum, or None if the robot has no such leg.
     """
     names = [side + joint for joint in LEG_JOINTS]
     if not all(name in joints for name in names):

@@ -1,9 +1,9 @@
-"""Compile the numba kernels once.
+"""Compilation of the numba kernels.
 
     python -m nao_testbed.experiments.closed_loop.warm_up
 
-They are cached beside their modules, so that later runs do not compile. `make`
-does this on installation; otherwise the first run does.
+The compiled kernels are cached beside their modules, so that later runs do not compile.
+`make` runs this module on installation; otherwise the first run compiles.
 """
 
 import sys
@@ -15,15 +15,16 @@ from nao_testbed.sim import servo
 from nao_testbed.sim.engine.world import WorldCfg, default_engine
 
 SECONDS = {"smart": 0.04, "smart-full": 0.04, "minheat": 2.0}
-"""Simulated time of each: two control periods, and until it is calm enough to solve."""
+"""Simulated time in s of each controller: two control periods; longer for a controller
+that waits until the robot is calm."""
 DEFAULT_IS_MUJOCO = "PyBullet is not installed; MuJoCo is the default engine."
 """Message on stderr if MuJoCo is the default."""
 
 
 def warn_if_compiling() -> None:
     """Print on stderr that the run compiles first, unless a compiled kernel exists."""
-    kernel: Any = servo.servo_torques  # ours; every run needs it
-    kept = Path(kernel._cache.cache_path)  # numba says it nowhere else
+    kernel: Any = servo.servo_torques  # every run needs this kernel
+    kept = Path(kernel._cache.cache_path)  # numba has no public name for it
     if not any(kept.glob(f"servo.{kernel.__name__}*.nbi")):
         print(
             "the first run compiles its kernels once; this takes about half a minute.",
@@ -40,7 +41,7 @@ def warn_before_run() -> None:
 
 def main() -> None:
     """Run every kernel of the loop."""
-    # Beside them, as a replay asks the above and has no engine.
+    # Checked here, since a replay calls the function above and has no engine.
     from nao_testbed.controllers.registry import make_controller  # noqa: PLC0415
     from nao_testbed.experiments.closed_loop.loop import Loop, run_for  # noqa: PLC0415
     from nao_testbed.models import load_robot  # noqa: PLC0415
@@ -51,7 +52,7 @@ def main() -> None:
 
     robot = load_robot()
     runs = [(default_engine(), *run) for run in SECONDS.items()]
-    if find_spec("mujoco"):  # whose ticks are a kernel of their own
+    if find_spec("mujoco"):  # MuJoCo's ticks are a separate kernel
         runs.append(("mujoco", "smart", SECONDS["smart"]))
     for engine, name, seconds in runs:
         cfg = SimulationCfg(world=WorldCfg(engine=engine))

@@ -1,16 +1,16 @@
-"""Behaviours of a robot with ledger, called in every slot; a failing one ends alone.
+"""Behaviours of a robot with a ledger, called in every slot, with isolated failures.
 
-The robot is protected whatever its behaviours do: no exception of a behaviour aborts a
+The robot is protected against its behaviours: no exception of a behaviour aborts a
 slot. A behaviour that raises is not called again, and its owner is dropped in the same
 tick: the gate refuses its commands of that slot, and its joints get their safe
-set-points. Each failure is kept with its tick, and raised after the requested slots.
+set-points. Each failure is stored with its tick, and raised after the requested slots.
 
-`StiffnessOwner` makes a stiffness controller one owner among others; it holds only the
-torque limits. It takes all free stiffness leaves of the robot and submits limits at its
-own period; the controller can be replaced at any slot. A controller may shift
-set-points slightly. The shift is added to them at no more than `SHIFT_RATE`
-(`URGENT_RATE` while it reacts to a push), also after a change of controller. Any holder
-of a motor permits both unless it forbids them.
+`StiffnessOwner` registers a stiffness controller as an owner that holds only the torque
+limits. It takes all free stiffness leaves of the robot and submits limits at its own
+period; the controller can be replaced at any slot. A controller may shift set-points
+slightly. The shift is added to them at no more than `SHIFT_RATE` (`URGENT_RATE` while
+it reacts to a push), also after a change of controller. Any holder of a motor permits
+both unless it forbids them.
 """
 
 from collections.abc import Callable
@@ -45,8 +45,8 @@ from nao_testbed.models.resources import DeviceKind
 from nao_testbed.models.values import FloatArray
 
 MAX_KEPT = 100
-"""Number of failures kept, as one per slot is 100 a second; further ones are
-counted."""
+"""Number of stored failures; a failure per slot gives 100 per second, so further ones
+are only counted."""
 MAX_SAID = 3
 """Number of failures in a message."""
 
@@ -78,7 +78,7 @@ class SlotsFailed(TestbedError):
         """Create the error.
 
         Args:
-            failures: the first ones.
+            failures: first failures.
             count: total number.
         """
         self.failures = failures
@@ -94,7 +94,7 @@ class SlotFailures:
     """Isolation of failures: `attempt` in the slot, `raise_new` after it."""
 
     def __init__(self) -> None:
-        """Create it without failures."""
+        """Start without failures."""
         self.kept: list[SlotFailure] = []
         """First failures, in order."""
         self.count = 0
@@ -138,7 +138,7 @@ class BehaviourList:
 
         Args:
             ledger: ledger with their owners.
-            failures: receives their errors.
+            failures: collector of their errors.
         """
         self._ledger = ledger
         self._failures = failures
@@ -156,7 +156,7 @@ class BehaviourList:
             owner: owner of the behaviour: the name of a registered owner, or an
                 `Owner`, which is registered. If the behaviour raises, all behaviours of
                 that owner end and its resources are released.
-            behaviour: called with the tick and the newest observation.
+            behaviour: function called with the tick and the newest observation.
 
         Raises:
             UnknownName: no owner of this name is registered.
@@ -175,8 +175,8 @@ class BehaviourList:
         """Call each behaviour once.
 
         Args:
-            tick: now. Behaviours get the ledger's tick, if that is later.
-            observation: the newest one.
+            tick: present tick. Behaviours get the ledger's tick if that is later.
+            observation: newest observation.
         """
         for owner, behaviour in tuple(self._behaviours):
             now = max(tick, self._ledger.tick)
@@ -197,13 +197,13 @@ class BehaviourList:
         self._failures.attempt(owner, tick, partial(self._drop, owner, tick))
 
     def _drop(self, owner: str, tick: int) -> None:
-        with suppress(UnknownName):  # it may have been forgotten
+        with suppress(UnknownName):  # the owner may have been removed
             self._ledger.drop(owner, tick)
 
 
 STIFFNESS_OWNER = "stiffness controller"
 STIFFNESS_PRIORITY = 5
-"""Above the usual priority of behaviours, below an emergency that makes the robot
+"""Priority above the usual one of behaviours, below an emergency that makes the robot
 limp."""
 SHIFT_RATE = np.deg2rad(2.0)
 """Maximum speed of a shift, in rad/s: three times that of `minheat`."""
@@ -214,7 +214,7 @@ URGENT_RATE = np.deg2rad(150.0)
 class StiffnessOwner:
     """Behaviour that submits the limits of a stiffness controller.
 
-    It leaves stiffness held by another owner alone until that is free again.
+    Stiffness held by another owner is not requested until it is free again.
     """
 
     def __init__(
@@ -231,8 +231,8 @@ class StiffnessOwner:
             ledger: ledger of the reservations.
             gate: gate of the robot.
             robot: robot with the joints.
-            controller: decides the limits; it is reset.
-            period_ticks: slots between two decisions.
+            controller: controller that decides the limits; it is reset.
+            period_ticks: number of slots between two decisions.
         """
         self.name = STIFFNESS_OWNER
         self._ledger = ledger
@@ -273,7 +273,7 @@ class StiffnessOwner:
         self.controller = controller
 
     def __call__(self, tick: int, observation: Observation) -> None:
-        """Decide, in the slots of its period.
+        """Run the controller in the slots of its period.
 
         Raises:
             BadInput: a limit or a shift is invalid for every robot.
@@ -341,7 +341,7 @@ class StiffnessOwner:
         return True
 
     def _submit_shift(self, token: Token | None) -> None:
-        """Submit the shift of joints that a token covers; the others keep theirs."""
+        """Submit the shift of joints that a token covers; others keep their shift."""
         may = self._gate.may_shift(token)
         self._gate.submit_shift(token, np.where(may, self.shift, self._gate.shift))
 
@@ -351,7 +351,7 @@ class StiffnessOwner:
         if token is None:
             return False
         if any(authorise(token, leaf) is not None for leaf in self._leaves):
-            self._whole = None  # from now on leaf by leaf
+            self._whole = None  # afterwards with one token per leaf
         return self._whole is not None
 
     def _request_all(self) -> Ticket:

@@ -3,10 +3,10 @@
     sensors -> hotEngine, posture monitor -> ledger
             -> behaviours -> command controller -> transmitter -> gate -> physics, heat
 
-Each slot starts with the body: the ledger registers hot, broken or fallen parts before
-any behaviour acts. Then behaviours request, command and submit, the transmitter sends
-the items of this slot, the gate writes the valid values, and the physics runs for 10
-ms.
+Each slot starts with the body: before any behaviour acts, the ledger registers hot and
+broken parts and falls. Then behaviours request, command and submit, the transmitter
+sends the items of this slot, the gate writes the valid values, and the physics runs for
+10 ms.
 
 A failing behaviour does not stop this sequence: it is not called again and its owner is
 dropped, so that its joints get their safe set-points in the same slot. The physics
@@ -79,7 +79,7 @@ class RobotWithLedgerCfg:
 
 
 class RobotWithLedger(Leasing):
-    """One robot, its ledger and its gate; `slot` again and again, `close` at the end.
+    """Robot with its ledger and gate; call `slot` repeatedly, and `close` at the end.
 
     Behaviours are added to `behaviours`, and called in every slot.
 
@@ -99,15 +99,15 @@ class RobotWithLedger(Leasing):
         """Place the robot at rest and start an epoch.
 
         Args:
-            robot: parts that its body lacks are frozen before any request.
+            robot: robot; the parts that its body lacks are frozen before any request.
             cfg: all settings.
-            listeners: called with every event from the start. Storing all events takes
-                about 1 MB per second in which a whole body is commanded.
-            sim: the robot itself, such as a recording (`sim.log_robot`); it is closed
-                with this one. None creates it from the settings.
+            listeners: functions called with every event from the start. Storing all
+                events takes about 1 MB per second in which a whole body is commanded.
+            sim: the robot itself, for example a recording (`sim.log_robot`), closed
+                together with this object. None: create it from the settings.
 
         Raises:
-            BadInput: a period is not a whole number of slots, or a value of the
+            BadInput: a period is not a multiple of the slot, or a value of the
                 simulation cannot be used.
         """
         self.cfg = cfg = cfg or RobotWithLedgerCfg()
@@ -126,9 +126,9 @@ class RobotWithLedger(Leasing):
         self.hot_engine = HotEngine(self.ledger, robot, cfg.hot_engine)
         self.broken = BrokenPart(self.ledger)
         self.modes = DegradedModes(self.ledger)
-        """Modes such as saving energy: enter and leave them at any slot."""
+        """Modes such as energy saving, which can be entered and left in any slot."""
         self.posture = _posture_monitor(self.ledger, robot, cfg.posture_monitor)
-        """None: the robot's resources have no states."""
+        """Posture monitor; None: the robot's resources have no states."""
         if self.posture is not None and (name := robot.posture(posture).state):
             self.ledger.set_state(self.posture.cfg.group, name, 0)
         self.sim = sim or SimulatedRobot(robot, cfg.simulation, posture)
@@ -184,7 +184,7 @@ class RobotWithLedger(Leasing):
         """Run one device slot: body, behaviours, gate, physics.
 
         Raises:
-            SlotsFailed: something failed; the slot was run to its end.
+            SlotsFailed: a part failed; the slot was run to its end.
         """
         self._slot()
         self.failures.raise_new()
@@ -198,7 +198,7 @@ class RobotWithLedger(Leasing):
             True if `is_over` returned True.
 
         Raises:
-            SlotsFailed: something failed on the way; all slots were run.
+            SlotsFailed: a part failed in a slot; all slots were run.
         """
         end = self.tick + self.cfg.ledger.ticks(longest_s)
         while not is_over() and self.tick < end:
@@ -219,17 +219,17 @@ class RobotWithLedger(Leasing):
         Args:
             mean_square: (n_motors,) mean squared motor torque, joint side, in N²m².
             longest_s: a whole number of seconds.
-            is_over: ends it early.
+            is_over: function that ends the call early.
 
         Returns:
             True if `is_over` returned True.
 
         Raises:
             BadInput: the slot or the time do not divide into seconds.
-            SlotsFailed: something failed on the way; all of the time has passed.
+            SlotsFailed: a part failed in a slot; the whole time has passed.
         """
         seconds = ticks_of("time for heat", longest_s, 1.0)
-        if self.tick % self._heat_ticks:  # no slot of hotEngine may be left out
+        if self.tick % self._heat_ticks:  # hotEngine must run in each of its slots
             for _ in range(-self.tick % self._heat_ticks):
                 self._slot()
         for _ in range(seconds):
@@ -250,7 +250,7 @@ class RobotWithLedger(Leasing):
         self._follow_faults()
 
     def repair_parts(self, parts: Iterable[str]) -> None:
-        """Repair faults, by the names with which they were injected.
+        """Repair faults, given by the names of their injection.
 
         Raises:
             BadInput: one of them is not broken.
@@ -259,7 +259,7 @@ class RobotWithLedger(Leasing):
         self._follow_faults()
 
     def change_body(self, name: str) -> None:
-        """Change the robot's model; missing parts become limp and cannot be held.
+        """Change the body type; missing parts become limp and cannot be held.
 
         Raises:
             UnknownName: the robot has no such body.
@@ -281,7 +281,7 @@ class RobotWithLedger(Leasing):
 
         Raises:
             BadInput: a behaviour waits inside its slot, which would never end.
-            SlotsFailed: something failed; the slot was run to its end.
+            SlotsFailed: a part failed; the slot was run to its end.
         """
         if self._is_in_slot:
             raise BadInput(
@@ -317,7 +317,7 @@ class RobotWithLedger(Leasing):
         self._decided = tick
 
     def _act(self, tick: int) -> None:
-        now = max(tick, self.ledger.tick)  # later if a behaviour let time pass
+        now = max(tick, self.ledger.tick)  # later if a behaviour waited
         observation = self.sim.read()
         if tick % self._heat_ticks == 0:
             feel = partial(self.hot_engine.step, observation.temperature, now)
@@ -336,7 +336,7 @@ class RobotWithLedger(Leasing):
         attempt("transmitter", now, partial(self.transmitter.settle, now))
 
     def _follow_faults(self) -> None:
-        """Set the motors of exactly the broken leaves to fail."""
+        """Disable exactly the motors of the broken leaves."""
         broken = {
             motor
             for leaf in self.broken.broken

@@ -32,7 +32,7 @@ def check_kind(path: Path) -> None:
     """Check that reading a path cannot block or continue forever.
 
     Raises:
-        OSError: it is a pipe, a socket or a device, or does not exist.
+        OSError: the path is a pipe, a socket or a device, or does not exist.
     """
     kind = stat.S_IFMT(path.stat().st_mode)
     if kind in _NOT_FILES:
@@ -43,7 +43,7 @@ def read_bytes(path: Path) -> bytes:
     """Return the contents of a file.
 
     Raises:
-        OSError: it cannot be read, or is not a file.
+        OSError: the file cannot be read, or the path is not a file.
     """
     check_kind(path)
     return path.read_bytes()
@@ -53,8 +53,8 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
     """Return a file's text.
 
     Raises:
-        OSError: it cannot be read, or is not a file.
-        UnicodeDecodeError: it is not text.
+        OSError: the file cannot be read, or the path is not a file.
+        UnicodeDecodeError: the contents are not text.
     """
     check_kind(path)
     return path.read_text(encoding)
@@ -64,12 +64,12 @@ def check_writable(option: str, path: Path, or_else: str = "another file") -> No
     """Check that a file can be written before long work depends on it; leave no trace.
 
     Args:
-        option: option that names it, for the message: `--json`.
-        path: path of the file; its contents stay.
+        option: option that names the file, for the message, such as `--json`.
+        path: path of the file; its contents are not changed.
         or_else: alternative for the message.
 
     Raises:
-        BadInput: it cannot be written.
+        BadInput: the file cannot be written.
     """
     try:
         is_new = not path.exists()
@@ -89,7 +89,7 @@ def convert_write_errors(path: Path) -> Iterator[None]:
     """Raise WriteError with the file's name if writing within the context fails.
 
     Raises:
-        WriteError: in place of its `OSError`.
+        WriteError: replaces the `OSError`.
     """
     try:
         yield
@@ -101,7 +101,7 @@ def convert_write_errors(path: Path) -> Iterator[None]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file's text; replace its contents.
+    """Write a text file; replace its contents.
 
     Raises:
         WriteError: the operating system refuses.
@@ -111,10 +111,10 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_secret(path: Path, text: str) -> None:
-    """Write a file that only its owner may read; replace its contents.
+    """Write a file that is readable only by its owner; replace its contents.
 
-    An existing file gets this mode before its contents. Devices such as `/dev/null`
-    keep their mode.
+    An existing file gets this mode before the contents are written. Devices such as
+    `/dev/null` keep their mode.
 
     Raises:
         WriteError: the operating system refuses, such as for another user's file.

@@ -44,7 +44,7 @@ class Table(Generic[RowT]):
         where: str,
         before: str = "",
     ) -> None:
-        """Check that a name in a row is known; raise the text of `UnknownName`."""
+        """Check that a name in a row is known; raise with the text of `UnknownName`."""
         if name not in known:
             self.fail(key, f"{before}{UnknownName(kind, name, known, where)}")
 
@@ -53,7 +53,7 @@ def read_text_of(path: Path) -> str:
     """Return a file's text.
 
     Raises:
-        RobotDataError: it is missing, unreadable or not UTF-8.
+        RobotDataError: the file is missing, unreadable or not UTF-8.
     """
     try:
         return files.read_text(path)
@@ -110,7 +110,8 @@ def read_table(path: Path, row_type: type[RowT], key: str, kind: str) -> Table[R
     """Read and validate a table with rows identified by column `key`.
 
     Raises:
-        RobotDataError: a column is missing or unknown, a cell invalid, or a key twice.
+        RobotDataError: a column is missing or unknown, a cell is invalid, or a key is
+            duplicated.
     """
     rows: dict[str, RowT] = {}
     lines: dict[str, int] = {}
@@ -162,7 +163,8 @@ def json_as(
 ) -> FormT:
     """Parse JSON text into a form: a dataclass or model of plain data.
 
-    Types are strict: `"1"` is no number, 1.0 no integer. Unknown keys are ignored.
+    Types are strict: `"1"` is not a number, 1.0 is not an integer. Unknown keys are
+    ignored.
 
     Args:
         path: path of the file, for the message.
@@ -200,7 +202,7 @@ _WORDS = {
     "int_type": "give a whole number",
     "bool_type": "give true or false",
 }
-"""Kind of a validation error to a text for users, in place of pydantic's."""
+"""Kind of a validation error to a text for users, replacing pydantic's."""
 
 
 def message_of(error: Any) -> str:

@@ -1,4 +1,4 @@
-"""XML elements that keep their line, for error messages."""
+"""XML elements with their line numbers, for error messages."""
 
 import math
 import re
@@ -41,7 +41,7 @@ class Element:
         """Return the child with a tag, or None.
 
         Raises:
-            RobotDataError: there are several.
+            RobotDataError: there are several such children.
         """
         found = self.all(tag)
         if len(found) > 1:
@@ -52,7 +52,7 @@ class Element:
         """Return the only child with a tag.
 
         Raises:
-            RobotDataError: there is none, or there are several.
+            RobotDataError: there is no such child, or there are several.
         """
         found = self.find(tag)
         if found is None:
@@ -107,7 +107,7 @@ class Element:
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _COUNTS = {3: "three", 4: "four"}
 MAX_DEPTH = 100
-"""Largest depth of nested elements; engines accept some hundred."""
+"""Largest depth of nested elements; engines accept several hundred."""
 
 
 def parse_xml(path: Path, text: str | None = None) -> Element:

@@ -1,4 +1,4 @@
-"""YAML files by their forms: all problems of a file at once, each with its line.
+"""YAML files validated by forms: all problems of a file at once, each with its line.
 
     file = read_file(path, Form)      # keep valid entries; register the others
     file.refuse(problems)             # add problems of values: one error for all
@@ -28,7 +28,7 @@ def accepted_keys(form: type[BaseModel], place: tuple[str | int, ...]) -> list[s
 
     Args:
         form: form of the whole file.
-        place: keys and item numbers that lead to a map.
+        place: path of keys and item numbers to a map.
     """
     models = _models(form)
     for part in place:
@@ -74,12 +74,12 @@ def _models(annotation: Any) -> list[Any]:
 
 FormT = TypeVar("FormT", bound=BaseModel)
 Place = tuple[str | int, ...]
-"""Keys and item numbers that lead to a value of a file."""
+"""Path of keys and item numbers to a value of a file."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class YamlFile(Generic[FormT]):
-    """Validated YAML file that keeps the line of each of its keys."""
+    """Validated YAML file with the line of each key."""
 
     path: Path
     value: FormT
@@ -102,7 +102,7 @@ class YamlFile(Generic[FormT]):
         *place: str | int,
         before: str = "",
     ) -> None:
-        """Check that a name at `place` is known; raise the text of `UnknownName`."""
+        """Raise with the text of `UnknownName` for an unknown name at `place`."""
         if name not in known:
             self.fail(f"{before}{UnknownName(kind, name, known, where)}", *place)
 
@@ -149,13 +149,13 @@ class ReadFile(Generic[FormT]):
 
     path: Path
     value: FormT | None
-    """None if no part can be used."""
+    """Validated value; None if no part is valid."""
     tree: Any
-    """Source of `value`: maps and lists that keep their lines."""
+    """Source of `value`: maps and lists with line numbers."""
     form_errors: tuple[RobotDataError, ...] = ()
-    """Errors of the entries left out of both."""
+    """Errors of the invalid entries, which `value` and `tree` do not contain."""
     left_out: tuple[Place, ...] = ()
-    """Places of these entries: their names must not be reported as unknown."""
+    """Places of the invalid entries, whose names must not be reported as unknown."""
 
     def error(self, problem: Problem) -> RobotDataError:
         """Return a problem of `value` as an error with the file's name and the line."""
@@ -195,7 +195,8 @@ def read_file(
     Args:
         path: path of the file.
         form: form of the whole file.
-        entry: returns the entry to leave out for the place of an invalid value.
+        entry: function that returns the entry to leave out for the place of an invalid
+            value.
         text: contents, if they come from another source.
 
     Raises:
@@ -241,7 +242,7 @@ def _problems(
     above = {e["loc"][:n] for e in found_errors for n in range(len(e["loc"]))}
     for found in found_errors:
         if found["type"] == "too_short" and found["loc"] in above:
-            continue  # too short because of an error inside
+            continue  # missing only because of an error inside
         place = _in_file(tree, found["loc"], found["type"] == "missing")
         where = ".".join(str(part) for part in place) or "the file"
         if found["type"] in _UNKNOWN_KEY:
@@ -262,7 +263,7 @@ def _in_file(tree: Any, place: Place, is_missing: bool) -> Place:
 
     Args:
         tree: tree of the file.
-        place: as pydantic reports it.
+        place: place reported by pydantic.
         is_missing: True if its last part is a missing key.
     """
     found: list[str | int] = []

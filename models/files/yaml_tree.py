@@ -1,11 +1,11 @@
-"""Reader of all YAML files: maps, lists, texts and numbers that keep their lines.
+"""Reader of all YAML files: maps, lists, texts and numbers with line numbers.
 
     tree = read_tree(path)
     yaml_line(tree, ("motions", "nod"))
 
 Robots, libraries, scenarios, sweeps and presets are read here. A file is plain YAML
 1.2: keys are texts, integers have 64 bits, and the expansion of aliases is limited.
-Other content (dates, tags, sets) is rejected at its line.
+Other content (dates, tags, sets) is rejected with its line.
 """
 
 from dataclasses import dataclass, field
@@ -32,9 +32,9 @@ MAX_DEPTH = 100
 """Largest depth of nested maps and lists."""
 TOO_DEEP = f"is nested too deeply, over {MAX_DEPTH} levels; write it flatter"
 MAX_INT = 2**63
-"""Bound of integers: they fit into 64 bits, as in arrays and run files."""
+"""Bound of integers, which must fit into 64 bits."""
 MAX_DIGITS = 66
-"""Largest number of characters of an integer without its sign: 0b and 64 bits."""
+"""Largest number of characters of an integer without its sign: `0b` and 64 digits."""
 _STANDARD = "tag:yaml.org,2002:"
 _KINDS = {
     f"{_STANDARD}{tag}": words
@@ -58,10 +58,10 @@ _IMPLICIT = {"timestamp": "a date", "value": "a default value"}
 
 
 def read_tree(path: Path) -> Any:
-    """Read a YAML 1.2 file into maps and lists that keep their lines.
+    """Read a YAML 1.2 file into maps and lists with line numbers.
 
     Returns:
-        Argument of `yaml_line`; None of an empty file.
+        Argument of `yaml_line`; None for an empty file.
 
     Raises:
         RobotDataError: the file is too large, is not YAML, or has a duplicate key or
@@ -143,7 +143,7 @@ class _Scanner(RoundTripScanner):
         """Return a piece of a text in quotes.
 
         Raises:
-            ScannerError: an escape names no character.
+            ScannerError: an escape sequence is not a character.
         """
         try:
             return super().scan_flow_scalar_non_spaces(double, start_mark)
@@ -185,7 +185,7 @@ class _Constructor(RoundTripConstructor):
 
 
 _Constructor.add_constructor(_TEXT, RoundTripConstructor.construct_scalar)
-"""Applies to the tag `!!str` too, for which ruamel would create a special object."""
+"""Used for the tag `!!str` too, for which ruamel would create a special object."""
 
 
 @dataclass
@@ -223,7 +223,7 @@ class _NodeCheck:
         return self.extents[key]
 
     def inside(self, node: Any) -> list[Any]:
-        """Return the nodes of a map or list; check a value and return none."""
+        """Return the nodes of a map or list; for a scalar, check it and return none."""
         if node.tag not in _KINDS:
             raise _Rejected(node, _tag_problem(node))
         if isinstance(node, ScalarNode):
@@ -252,7 +252,7 @@ class _NodeCheck:
 
 
 def _check_characters(node: Any) -> None:
-    """Reject half of a surrogate pair, which an escape can produce."""
+    """Reject a lone surrogate, which an escape sequence can produce."""
     for half in (one for one in node.value if "\ud800" <= one <= "\udfff"):
         problem = f"\\u{ord(half):04X} is half of a surrogate pair"
         raise _Rejected(node, f"{problem}; write both, or a \\U escape.")

@@ -53,10 +53,10 @@ def robot_names() -> tuple[str, ...]:
 
 
 def find_robot_folder(robot: Path | str | None) -> Path:
-    """Return the folder of a robot that is given by folder or name; None: the NAO.
+    """Return the folder of a robot given by folder or name; None: the NAO.
 
     Raises:
-        BadInput: it is neither.
+        BadInput: the text is neither a folder nor a name.
     """
     if robot is None:
         return default_robot_folder()
@@ -78,8 +78,9 @@ def load_robot(folder: Path | str | None = None) -> Robot:
     Its library is read and checked on first access, which may raise `FileErrors`.
 
     Raises:
-        BadInput: there is no such folder or name.
-        RobotDataError: a file of it is invalid; the message names place and cause.
+        BadInput: the folder or name does not exist.
+        RobotDataError: a file of the robot is invalid; the message has the place and
+            the cause.
     """
     return _read_robot(find_robot_folder(folder))
 
@@ -183,7 +184,7 @@ def _load_joints(folder: Path, urdf: UrdfTree) -> Table[JointRow]:
 
 
 def _check_coupling(table: Table[JointRow], row: JointRow, mimics: str | None) -> None:
-    """Check that joints share a motor exactly where the URDF couples them."""
+    """Check that joints share a motor exactly if the URDF couples them."""
     expected = mimics or row.name
     if row.motor != expected:
         table.fail(
@@ -202,7 +203,7 @@ def copy_robot(source: Path, folder: Path) -> Path:
 
     Args:
         source: a robot folder.
-        folder: must not exist.
+        folder: new folder.
 
     Returns:
         `folder`.

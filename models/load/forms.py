@@ -126,7 +126,7 @@ class Sourced:
 
 @dataclass(frozen=True, kw_only=True)
 class JointRow(Sourced, JointNumbers):
-    """`joints.csv`."""
+    """`joints.csv`: a joint and its servo."""
 
     servo_status: Status
     """Status of kp to servo_step; `status` is that of the limits."""
@@ -172,7 +172,7 @@ class PlacedRow(SourcedRow):
 
     @property
     def position(self) -> Vector3:
-        """In the link frame, in m."""
+        """Position in the link frame, in m."""
         return (self.x, self.y, self.z)
 
 
@@ -208,7 +208,7 @@ class LedRow(SourcedRow):
 
     @property
     def place(self) -> Vector3 | None:
-        """In the link frame, in m."""
+        """Position in the link frame, in m."""
         if self.x is None or self.y is None or self.z is None:
             return None
         return (self.x, self.y, self.z)
@@ -222,7 +222,7 @@ class _Part(BaseModel):
 
 
 class InstancePart(_Part):
-    """Composite with the parts of a class, each with a prefix."""
+    """Composite with the parts of a class, whose names get a prefix."""
 
     class_name: Annotated[ResourceName, Field(alias="class")]
     prefix: str
@@ -246,7 +246,7 @@ class ResourceFile(_Part):
     root: ResourceName
     """Composite at the top of the tree."""
     classes: dict[ResourceName, Parts] = {}
-    """Parts without their prefix."""
+    """Class name to the names of its parts, to which an instance adds its prefix."""
     composites: dict[ResourceName, Parts]
     instances: dict[ResourceName, InstancePart] = {}
     leaves: dict[ResourceName, LeafPart] = {}
@@ -273,7 +273,7 @@ class RobotFile(_Part):
     contact_threshold: Positive
     feet: Annotated[tuple[Name, ...], Field(min_length=1)]
     groups: dict[Name, tuple[Name, ...]]
-    """Members: joints, or groups defined above."""
+    """Group name to its members: joints, or groups defined before."""
     imu: Imu
     sensor_rates: SensorRates
     battery: Battery
@@ -282,7 +282,7 @@ class RobotFile(_Part):
     cameras: tuple[VideoCamera, ...] = ()
     typical_postures: dict[Name, TypicalPosturePart]
     bodies: dict[Name, tuple[ResourceName, ...]] = {}
-    """Bodies of the robot, with the resources that each lacks."""
+    """Body types of the robot, each with the resources that it lacks."""
     thermal: Thermal = "published"
 
 

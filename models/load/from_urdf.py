@@ -6,7 +6,8 @@ The URDF is copied in a plain form: massless links on fixed joints (`base_footpr
 `imu_link`, optical frames) are merged into their parents, and a collision mesh becomes
 its bounding box; without a readable file it becomes the box of the link's inertia. What
 a URDF does not hold (motors, gains, heating, soles, postures) is guessed and marked
-`estimate`; `convert_urdf` returns what to replace, and for which experiments.
+`estimate`; `convert_urdf` returns a list of the values to replace, and the experiments
+that need them.
 """
 
 import copy
@@ -41,7 +42,7 @@ SAME_HEIGHT = 0.02
 
 
 def convert_urdf(urdf: Path, folder: Path) -> list[str]:
-    """Write a robot folder from a URDF, and return sentences on what it lacks.
+    """Write a robot folder from a URDF, and return sentences about missing data.
 
     Raises:
         BadInput: the URDF is missing, or the folder exists.
@@ -286,7 +287,7 @@ def _soles(root: ET.Element, tree: UrdfTree) -> dict[str, FloatArray]:
     lowest = min(low for low, _ in bottoms.values())
     soles = {n: p for n, (low, p) in bottoms.items() if low < lowest + SAME_HEIGHT}
     above = {_end(j, "child"): _end(j, "parent") for j in root.findall("joint")}
-    for name in list(soles):  # the ankle of a foot is no sole
+    for name in list(soles):  # an ankle above a foot is not a sole
         inner = above.get(name)
         while inner is not None:
             soles.pop(inner, None)

@@ -59,14 +59,14 @@ def led_leaves(robot: Robot) -> dict[str, tuple[str, ...]]:
 
 
 def _leaves(node: ResourceNode) -> tuple[str, ...]:
-    """Return the leaves under a node; none if any of them is not an LED."""
+    """Return the leaves under a node; empty if any of them is not an LED."""
     leaves = [leaf for leaf in node.walk() if not leaf.children]
     kinds = {leaf.device.kind if leaf.device else None for leaf in leaves}
     return tuple(leaf.name for leaf in leaves) if kinds == {DeviceKind.LEDS} else ()
 
 
 Ends = tuple[str | None, str | None]
-"""Postures at start and end of a motion; None: any, or not a stored one."""
+"""Postures at start and end of a motion; None: any start, or no stored end."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,7 @@ class KnownNames:
     """Names that entries may use besides the names of their own file."""
 
     motions: Mapping[str, Ends | None] = field(default_factory=dict)
-    """Motion to its end postures; None: invalid, so that its ends are unknown."""
+    """Motion to its start and end postures; None: invalid motion with unknown ends."""
     lights: frozenset[str] = frozenset()
     sounds: frozenset[str] = frozenset()
 
@@ -97,7 +97,7 @@ class KnownNames:
         )
 
     def with_left_out(self, places: Iterable[Place]) -> "KnownNames":
-        """Return these names and those of entries that were left out as invalid."""
+        """Return these names and those of invalid entries."""
         known = self
         for section, *rest in places:
             if rest and section == "motions":
@@ -115,13 +115,14 @@ def library_problems(
     others: KnownNames,
     joined: Container[str] = frozenset(),
 ) -> list[Problem]:
-    """Return all problems in the values of some entries, with their places.
+    """Return all problems in the values of entries, with their places.
 
     Args:
-        form: the entries.
-        robot: robot with the joints, postures and LEDs that they name.
-        others: other names that they may use.
-        joined: commands with groups that others complete: fewer points are valid there.
+        form: entries to check.
+        robot: robot with the joints, postures and LEDs named in the entries.
+        others: other names that the entries may use.
+        joined: commands whose groups are completed by other commands: fewer points are
+            valid there.
     """
     known = others.with_form(form)
     problems: list[Problem] = []
@@ -289,8 +290,8 @@ def build_library(form: LibraryForm, robot: Robot) -> Library:
     """Return the data of entries without problems (`library_problems`).
 
     Args:
-        form: the entries.
-        robot: robot with the joints, postures and LEDs that they name.
+        form: valid entries.
+        robot: robot with the joints, postures and LEDs named in the entries.
     """
     return Library(
         orders={
@@ -359,7 +360,7 @@ SECTIONS = ("motions", "lights", "sounds", "commands")
 
 
 def has_library(folder: Path) -> bool:
-    """Return True if a robot's folder has any file of a library."""
+    """Return True if a robot's folder has a library file."""
     return any((folder / "library").glob("*.yaml"))
 
 

@@ -44,7 +44,7 @@ class MotionForm(_Part):
     """Keyframes of joints in time (DB3)."""
 
     start: Annotated[EntryName | None, Field(alias="from")] = None
-    """Posture at the start; absent: any."""
+    """Posture at the start; absent: any posture."""
     end: Annotated[EntryName | None, Field(alias="to")] = None
     """Posture at the end; absent: not a stored one."""
     interpolation: Interpolation = Interpolation.CUBIC
@@ -65,7 +65,7 @@ class LightStepForm(_Part):
     """Fade of some LEDs to a colour."""
 
     at_s: Moment
-    """Since the start of the pattern, in s."""
+    """Time since the start of the pattern, in s."""
     leds: Annotated[tuple[EntryName, ...], Field(min_length=1)]
     """LEDs of the resource tree, leaves or composites."""
     colour: Colour
@@ -102,13 +102,14 @@ class CommandForm(_Part):
     motion: EntryName | None = None
     """Name of a motion."""
     to: EntryName | None = None
-    """Target posture, in place of a motion; transitions lead there from any posture."""
+    """Target posture instead of a motion, reached by transitions from any posture."""
     light: EntryName | None = None
     """Name of a light pattern."""
     sound: EntryName | None = None
     """Name of a sound."""
     points: dict[Unit, Part] | None = None
-    """Points of each output: all start together. Absent: each starts by itself."""
+    """Points of each output: all outputs start together. Absent: each output starts
+    independently."""
     preset: Part = PRESET
     """Sum of the points."""
 
@@ -144,12 +145,12 @@ class LibraryForm(_Part):
     """Part of a library; each section may be absent."""
 
     motions: dict[EntryName, MotionForm] = {}
-    """Motions by name."""
+    """Name to motion."""
     lights: dict[EntryName, LightForm] = {}
-    """Light patterns by name."""
+    """Name to light pattern."""
     sounds: dict[EntryName, SoundForm] = {}
-    """Sounds by name."""
+    """Name to sound."""
     commands: dict[EntryName, CommandForm] = {}
-    """Commands by name."""
+    """Name to command."""
     transitions: tuple[TransitionForm, ...] = ()
-    """Transitions between postures; at most one for each pair."""
+    """Transitions between postures, at most one per pair."""

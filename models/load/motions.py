@@ -1,9 +1,9 @@
 """Conversion of the form of a motion to keyframes of each motor, with checks.
 
-A joint that follows another one's motor may be named; its keyframes are those of the
-motor's leading joint. Angles in degrees become rad here. `speed_problems` finds motors
-that would have to be too fast. `false_end` checks that a motion ends in the posture
-that it names: a nod does not lead to a posture.
+A joint that is not the leading joint of its motor may be named; its keyframes are those
+of the leading joint. Angles in degrees become rad here. `speed_problems` finds motors
+that would exceed their maximum speed. `false_end` checks that a motion ends in its
+stated end posture.
 """
 
 import math
@@ -37,11 +37,12 @@ def read_tracks(
 
     Args:
         form: form of the motion.
-        robot: robot with the joints, groups and postures that it names.
+        robot: robot with the joints, groups and postures named in the form.
         place: place of the motion in its file.
 
     Returns:
-        Tracks with rising times and angles in range, and the problems of the others.
+        Tracks with ascending times and angles in range, and the problems of the other
+        tracks.
     """
     problems: list[Problem] = []
     given = _explicit_angles(form, robot, place, problems)
@@ -190,7 +191,7 @@ NEAR_LEGS_RAD = 0.3
 """Root mean square difference of the leg angles up to which a motion ends in a posture,
 the same as for recognition of the posture's state."""
 NEAR_RAD = np.radians(15.0)
-"""The same for every other joint: the tolerance of `go to posture`."""
+"""Largest angle difference of all other joints: the tolerance of `go to posture`."""
 
 
 def false_end(
@@ -200,12 +201,12 @@ def false_end(
     end: str | None,
     here: Mapping[str, float] | None = None,
 ) -> str:
-    """Return why a motion does not end in its posture; empty if it does.
+    """Return why a motion does not end in its end posture; empty if it does.
 
     The legs decide the posture; arms and head count if they move.
 
     Args:
-        robot: its postures and joints.
+        robot: robot with the postures and joints.
         tracks: tracks of the motion.
         start: posture at the start; None: any.
         end: stated posture at the end; None, or an unknown one: not checked.

@@ -199,7 +199,7 @@ def _check_link(table: Table[Any], key: str, link: str, urdf: UrdfTree) -> None:
 
 @cache
 def _posture_form(ranges: tuple[tuple[str, float, float], ...]) -> type[SourcedRow]:
-    """Return the form of a row of `postures.csv`: an angle a joint, in its range."""
+    """Return the form of a row of `postures.csv`: one angle per joint, in its range."""
     angles: dict[str, Any] = {
         name: (Annotated[Real, Field(ge=lower, le=upper)], ...)
         for name, lower, upper in ranges

@@ -1,8 +1,8 @@
 """Tree of a robot's resources: `resources.yaml` of its folder, or the default tree.
 
-Every motor of the robot is a leaf with exactly one place in the tree, so that two
-owners never command one motor; one device obeys one leaf. A folder without the file
-gets this tree:
+Every motor of the robot is a leaf with exactly one place in the tree, and each device
+has one leaf, so that two owners never command the same device. A folder without the
+file gets this tree:
 
     root > State        the states named by stored postures
          > Leds         the LED groups
@@ -12,8 +12,8 @@ gets this tree:
          > Computing    CPU and Network, by rates
 
 An empty branch is left out. Of overlapping joint groups, only the larger one is in the
-tree (of equal ones the first); a group of all joints is `All motors` itself. A motor is
-under the smallest group with all its joints: a motor for both legs is a part of the
+tree (among equal ones the first); a group of all joints is `All motors` itself. A motor
+is under the smallest group with all its joints: a motor for both legs is a part of the
 legs, but not of either leg.
 """
 
@@ -39,7 +39,7 @@ def default_resources(robot: Robot) -> ResourceNode:
     """Return the tree derived from groups, postures and devices of a robot.
 
     Raises:
-        RobotDataError: two of these share a name; then the file is required.
+        RobotDataError: two resources share a name; then the file is required.
     """
     groups = _nested_groups(robot)
     states = dict.fromkeys(x.state for x in robot.postures.values() if x.state)
@@ -82,7 +82,7 @@ def _device_leaf(
 
 
 def device_of(robot: Robot, kind: DeviceKind, names: Iterable[str]) -> Device:
-    """Return a device with the joints that it moves, or limits in torque."""
+    """Return a device with the joints whose position or torque limit it sets."""
     groups: Mapping[str, tuple[str, ...]] = {}
     if kind is MOTOR:
         groups = {motor.name: motor.joints for motor in robot.motors}
@@ -93,7 +93,7 @@ def device_of(robot: Robot, kind: DeviceKind, names: Iterable[str]) -> Device:
 
 
 def _nested_groups(robot: Robot) -> Groups:
-    """Return the groups that do not overlap, the largest first, below all joints."""
+    """Return the groups that do not overlap, largest first, below all joints."""
     nested: Groups = {ALL_MOTORS: frozenset(robot.joint_names)}
     by_size = sorted(robot.groups.items(), key=lambda item: -len(set(item[1])))
     for name, members in by_size:
@@ -217,7 +217,7 @@ def _known(kind: DeviceKind, robot: Robot) -> tuple[str, tuple[str, ...]]:
 
 
 Place = tuple[str | int, ...]
-"""Keys that lead to a value of the file."""
+"""Path of keys to a value of the file."""
 
 
 def load_resources(robot: Robot) -> ResourceNode:
@@ -241,11 +241,11 @@ def load_resources(robot: Robot) -> ResourceNode:
 
 
 def read_resources(path: Path) -> ResourceNode:
-    """Return the root of a tree of the same form that belongs to no robot.
+    """Return the root of a tree in the same format, without a robot.
 
     Raises:
-        BadInput: there is no file.
-        RobotDataError: as `load_resources`; or a leaf has a device.
+        BadInput: the file does not exist.
+        RobotDataError: as in `load_resources`; or a leaf has a device.
     """
     if not path.exists():
         raise BadInput(f"resource file {path} is missing; give an existing file.")
@@ -282,11 +282,11 @@ def check_resource_names(file: YamlFile[RobotFile], robot: Robot) -> None:
 
 @dataclass
 class _Reader:
-    """Check of one file, and construction of its tree."""
+    """Reader of one file: checks, and construction of the tree."""
 
     file: YamlFile[ResourceFile]
     robot_name: str = ""
-    """Empty: no robot."""
+    """Name of the robot; empty: no robot."""
     motors: tuple[str, ...] = ()
     """Motors of the robot: leaves that the file does not list."""
     parents: dict[str, str] = field(default_factory=dict)
@@ -359,7 +359,7 @@ class _Reader:
                 yield parent, instance.prefix + part, ("instances", parent), origin
 
     def check_reach(self) -> None:
-        """Reject parts without a place, and composites inside themselves."""
+        """Reject parts without a parent, and composites inside themselves."""
         value = self.file.value
         for motor in self.motors:
             if motor not in self.parents:
@@ -415,7 +415,7 @@ class _Reader:
     def build(
         self, devices: Mapping[str, Device | None], name: str | None = None
     ) -> ResourceNode:
-        """Return a resource, by default the root, with all below it."""
+        """Return the node of a resource, by default the root."""
         value = self.file.value
         name = name or value.root
         if name in self.parts:

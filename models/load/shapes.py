@@ -75,7 +75,7 @@ def _check_mesh(shape: Element, place: str) -> None:
 
 
 def _mesh_problem(path: Path, *, may_be_dae: bool) -> str | None:
-    """Return the problem of a mesh file, or None; engines crash on invalid ones."""
+    """Return the problem of a mesh file, or None; invalid files crash the engines."""
     kind, head = path.suffix.lower(), path.read_bytes()
     known = (".obj", ".stl", ".dae") if may_be_dae else (".obj", ".stl")
     if kind not in known:
@@ -98,7 +98,7 @@ def mesh_path(urdf: Path, filename: str) -> Path | None:
     """Return the file of a mesh, or None if it does not exist.
 
     Args:
-        urdf: file that names it.
+        urdf: URDF that refers to the mesh.
         filename: a path, relative to the URDF's folder or absolute; a file URL; or
             `package://NAME/PATH` of ROS, where NAME is a folder beside the URDF or
             beside one of the folders above it, or such a folder itself.

@@ -1,4 +1,4 @@
-"""Bodies and joints of a URDF, checked to be one tree of possible bodies.
+"""Bodies and joints of a URDF, checked to form one tree of physically valid bodies.
 
 This module reads only data that the tables lack: masses, joints, limits, couplings, and
 the validity of shapes. The engine and the dynamics library read the same file
@@ -56,8 +56,9 @@ def read_urdf(path: Path) -> UrdfTree:
     """Read and check a URDF.
 
     Raises:
-        RobotDataError: it is not a URDF, a body has no possible inertia or shape, a
-            joint is of an unsupported type, or the joints do not form one tree.
+        RobotDataError: the file is not a URDF, a body has an impossible inertia or
+            shape, a joint is of an unsupported type, or the joints do not form one
+            tree.
     """
     robot = parse_xml(path)
     if robot.tag != "robot":
@@ -91,7 +92,7 @@ def read_urdf(path: Path) -> UrdfTree:
 
 
 def check_inertia(inertia: NDArray[np.float64]) -> str | None:
-    """Return why no body of positive density has this inertia, or None if one may.
+    """Return why no body of positive density can have this inertia, or None.
 
     I = I.T, principal moments i <= j <= k not negative, and i + j >= k.
 

@@ -119,8 +119,9 @@ def _check_link(links: Table[LinkRow], link: LinkRow, joints: Table[JointRow]) -
 def urdf_path(folder: Path, named: str) -> Path:
     """Return the path of the URDF that `robot.yaml` of a folder names.
 
-    If a URDF generated from tables does not exist, use ours of the same file name: so a
-    plain copy of `models/nao` is a robot, provided that its tables agree with it.
+    If a URDF generated from tables does not exist, our URDF of the same file name is
+    used. So a plain copy of `models/nao` is a robot, provided that its tables agree
+    with that URDF.
     """
     path = (folder / named).resolve()
     ours = GENERATED_URDFS / path.name
@@ -135,7 +136,7 @@ def check_urdf(folder: Path, path: Path, name: str) -> None:
     not used. A folder without `links.csv` has no tables to compare.
 
     Raises:
-        RobotDataError: they differ; the place is that of the table.
+        RobotDataError: both differ; the error is located in the table.
     """
     links = folder / "links.csv"
     if not links.is_file():
@@ -167,7 +168,7 @@ def check_urdf(folder: Path, path: Path, name: str) -> None:
 
 
 def _body(text: str) -> str:
-    """Return the text after the heading, which holds names only."""
+    """Return the text after the heading, which contains only names."""
     return text.partition("<robot ")[2].partition(">")[2]
 
 
@@ -280,8 +281,8 @@ def _joint(link: LinkRow, joint: JointRow) -> list[str]:
 def rewrite_urdf(folder: Path) -> Path:
     """Write the URDF of a folder from its tables, and return its path.
 
-    The path is that of `robot.yaml`. If no file is there, or it is the URDF of the
-    built-in robot, write into the folder instead and update `robot.yaml`.
+    The path is that of `robot.yaml`. If that file is missing, or is the URDF of a
+    built-in robot, the new URDF is written into the folder and `robot.yaml` is updated.
 
     Raises:
         RobotDataError: a table is invalid.
