@@ -227,12 +227,14 @@ def robot_command(
     """Describe a robot: joints, limits, masses, motors, postures, sensors."""
     from rich.console import Console  # noqa: PLC0415  # heavy
 
+    from nao_testbed.experiments.closed_loop.warm_up import warn_of_fall  # noqa: PLC0415  # heavy
     from nao_testbed.experiments.common.drawing.robot_tables import describe  # noqa: PLC0415  # heavy
     from nao_testbed.models import default_robot_folder, load_robot  # noqa: PLC0415  # heavy
     from nao_testbed.models.load import copy_robot  # noqa: PLC0415  # beside it
     from nao_testbed.models.load.from_urdf import convert_urdf  # noqa: PLC0415
     from nao_testbed.models.load.write_urdf import rewrite_urdf  # noqa: PLC0415  # beside it
     from nao_testbed.sim.recording.run_meta import robot_as_json  # noqa: PLC0415  # heavy
+    from nao_testbed.sim.robot import SimulationCfg  # noqa: PLC0415  # heavy
 
     if from_urdf is not None:
         if robot or copy or write_urdf or json_file:
@@ -241,8 +243,9 @@ def robot_command(
             )
         for note in convert_urdf(*from_urdf):
             print(note, file=sys.stderr)
-        name = load_robot(from_urdf[1]).name
-        print(f"robot {name} written; use it with --robot {from_urdf[1]}")
+        written = load_robot(from_urdf[1])
+        warn_of_fall(written, "zero", SimulationCfg())
+        print(f"robot {written.name} written; use it with --robot {from_urdf[1]}")
         return
     folder = robot or default_robot_folder()
     if write_urdf:

@@ -9,10 +9,14 @@ The compiled kernels are cached beside their modules, so that later runs do not 
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nao_testbed.sim import servo
 from nao_testbed.sim.engine.world import WorldCfg, default_engine
+
+if TYPE_CHECKING:
+    from nao_testbed.models import Robot
+    from nao_testbed.sim.robot import SimulationCfg
 
 SECONDS = {"smart": 0.04, "smart-full": 0.04, "minheat": 2.0}
 """Simulated time in s of each controller: two control periods; longer for a controller
@@ -37,6 +41,16 @@ def warn_before_run() -> None:
     warn_if_compiling()
     if default_engine() != "pybullet":
         print(DEFAULT_IS_MUJOCO, file=sys.stderr)
+
+
+def warn_of_fall(robot: "Robot", posture: str, simulation: "SimulationCfg") -> None:
+    """Print on stderr if the ankles of a robot are too soft to stand."""
+    from nao_testbed.sim.body.ankle_gains import why_it_falls  # noqa: PLC0415  # the engine
+
+    if simulation.servo.kind == "torque":  # an engine's own motors are rigid
+        reason = why_it_falls(robot, posture, simulation.world)
+        if reason is not None:
+            print(f"warning: {reason}", file=sys.stderr)
 
 
 def main() -> None:

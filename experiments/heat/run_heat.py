@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.console import Console
 
 from nao_testbed.experiments.closed_loop.trial import TrialCfg
-from nao_testbed.experiments.closed_loop.warm_up import warn_before_run
+from nao_testbed.experiments.closed_loop.warm_up import warn_before_run, warn_of_fall
 from nao_testbed.experiments.common.options import (
     check_json_file,
     json_text,
@@ -45,6 +45,8 @@ def run_heat_command(
     trials = plan_trials(cfg)
     check_json_file(json_file)
     warn_before_run()
+    first = trials[0]
+    warn_of_fall(first.load_robot(), first.posture, first.simulation)
     folder, trials = record_trials(trials, out)
     try:
         with simulated_time(

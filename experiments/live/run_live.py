@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from nao_testbed.controllers.registry import check_controllers, controller_names
 from nao_testbed.experiments.closed_loop.trial import TrialCfg
-from nao_testbed.experiments.closed_loop.warm_up import warn_before_run
+from nao_testbed.experiments.closed_loop.warm_up import warn_before_run, warn_of_fall
 from nao_testbed.experiments.common.signals import exit_status, stop_reason
 from nao_testbed.experiments.common.workers import exit_text
 from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials
@@ -267,6 +267,9 @@ def run_live_command(
     links: list[PageEnd] = []
     with open_page(plan, address, links) as page:
         warn_before_run()
+        first = plan.trials[0]
+        if isinstance(first, TrialCfg):
+            warn_of_fall(plan.robot, plan.posture, first.simulation)
         folder = create_run_folder(out.parent, out.name)
         try:
             for trial, name in zip(plan.trials, plan.controllers, strict=True):

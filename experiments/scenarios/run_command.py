@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nao_testbed.controllers.registry import check_controllers
-from nao_testbed.experiments.closed_loop.warm_up import warn_before_run
+from nao_testbed.experiments.closed_loop.warm_up import warn_before_run, warn_of_fall
 from nao_testbed.experiments.common.options import (
     check_json_file,
     json_text,
@@ -147,6 +147,8 @@ def _run(
 ) -> tuple[ScenarioRun, RunStopped | None]:
     """Run one and write its results, even if it was interrupted."""
     warn_before_run()
+    scenario = planned.scenario
+    warn_of_fall(scenario.robot, scenario.posture, scenario.simulation)
     folder, stopped = _make_folder(planned.out), None
     try:
         run = _with_progress(planned.scenario, folder, arguments)

@@ -19,7 +19,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Column as ProgressColumn
 from rich.text import Text
 
-from nao_testbed.experiments.closed_loop.warm_up import warn_before_run
+from nao_testbed.experiments.closed_loop.warm_up import warn_before_run, warn_of_fall
 from nao_testbed.experiments.common.drawing.page import DataTable
 from nao_testbed.experiments.common.options import (
     check_json_file,
@@ -45,7 +45,7 @@ from nao_testbed.experiments.sweep.summary.show import show_summary, summary_jso
 from nao_testbed.experiments.sweep.sweep_table import TABLE_FILE, Sweep, read_sweep
 from nao_testbed.experiments.sweep.sweep_trial import SIZE, SweepTrial, TrialOutcome
 from nao_testbed.experiments.sweep.trial_store import TrialStore, identity
-from nao_testbed.models import BadInput
+from nao_testbed.models import BadInput, load_robot
 from nao_testbed.sim.recording.run_folder import plain_name
 
 FIRST_TRIALS = 8
@@ -193,6 +193,9 @@ def run_sweep_command(cfg: SweepCfg) -> int:
     TrialStore(out, spec).check()
     _confirm(spec, cfg)
     warn_before_run()
+    first = next(spec.trials())
+    setting, posture = first.setting, str(first.parameters["posture"])
+    warn_of_fall(load_robot(setting.robot), posture, setting.simulation())
     last = Tally(total=spec.n_trials)
     begin = time.monotonic()
     try:

@@ -250,6 +250,20 @@ class Dynamics:
         """(n_points, 3) positions of the points in the base frame, in m."""
         return self._position
 
+    @property
+    def carries(self) -> FloatArray:
+        """(n_joints, n_points) 1 where a joint moves a point, else 0."""
+        return self._carries
+
+    def joint_axes(self) -> tuple[FloatArray, FloatArray]:
+        """Return the point of each joint's axis nearest to the base origin, and axes.
+
+        Returns:
+            (n_joints, 3) in m and (n_joints, 3) unit vectors, in the base frame.
+        """
+        linear, a = self._J[:3, self._iv].T, self._J[3:, self._iv].T
+        return np.cross(a, linear), a.copy()
+
     def link_rotation(self, link: str) -> FloatArray:
         """Return R_BL, (3, 3), which rotates vectors from a link frame to the base."""
         turn = self._turn_in_base.get(link)

@@ -29,7 +29,7 @@ from nao_testbed.controllers.interface.robot_interface import Observation
 from nao_testbed.experiments.closed_loop.leg_forces import StandingLoss
 from nao_testbed.experiments.closed_loop.loop import Loop, run_for
 from nao_testbed.experiments.closed_loop.recording import RunRecording
-from nao_testbed.experiments.closed_loop.warm_up import warn_before_run
+from nao_testbed.experiments.closed_loop.warm_up import warn_before_run, warn_of_fall
 from nao_testbed.experiments.common.drawing.page import Column, DataTable, Row, number
 from nao_testbed.experiments.common.options import (
     check_json_file,
@@ -465,9 +465,11 @@ def run_trials_command(cfg: TrialsCfg, json_file: str | None) -> int:
         BadInput: a value cannot be used, or a file not be written.
     """
     robot = load_robot(cfg.robot)
-    drawn_setting(robot, cfg, 0).check(robot)
+    setting = drawn_setting(robot, cfg, 0)
+    setting.check(robot)
     check_json_file(json_file)
     warn_before_run()
+    warn_of_fall(robot, setting.posture_of(robot), setting.simulation())
     found: list[Diagnosis] = []
     status = 0
     try:
