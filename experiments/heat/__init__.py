@@ -1,1 +1,1 @@
-"""The heat experiment: a robot with the controller beside one without, as published."""
+"""Heat experiment: a robot with the controller and one without, as published."""

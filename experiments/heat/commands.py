@@ -1,6 +1,6 @@
-"""The commands of this room: `heat`, `xray`, `identify`, `posture-search`.
+"""Commands `heat`, `xray`, `identify` and `posture-search`.
 
-Heavy imports wait until one is used.
+Heavy modules are imported inside the commands.
 """
 
 import sys
@@ -135,7 +135,7 @@ def identify_command(
     """Identify a motor's heating constants from a CSV file or a run, with intervals."""
     from nao_testbed.experiments.heat.identification.identify import (  # noqa: PLC0415  # heavy
         IdentifyCfg,
-        run_identify,  # beside it
+        run_identify,  # together with it
     )
 
     cfg = IdentifyCfg(

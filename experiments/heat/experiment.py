@@ -1,9 +1,9 @@
-"""The heat experiment: identical robots stand, one a controller, and heat up.
+"""Heat experiment: identical standing robots heat up, one per controller.
 
     HeatCfg -> plan_trials -> record_trials -> run_trials -> HeatResult
 
-or all steps by `run_heat`. Options override the preset, and everything is validated
-before anything runs.
+`run_heat` runs all steps. Options override the preset, and everything is validated
+before the first run.
 """
 
 import dataclasses
@@ -37,30 +37,31 @@ from nao_testbed.sim.recording.run_folder import create_run_folder, plain_name
 
 @dataclass(frozen=True, kw_only=True)
 class HeatCfg(RobotSetting):
-    """Setting of a heat experiment: robots, controllers, length, preset, seed.
+    """Settings of a heat experiment: robots, controllers, duration, preset, seed.
 
     Its fields are the options of `nao-testbed heat --help`.
     """
 
     minutes: float | None = None
-    """Simulated time; None: the preset's, or 15."""
+    """Simulated time in min; None: the preset's, or 15."""
     controllers: tuple[str, ...] = ("fixed", "smart")
     preset: str | None = None
-    """Lies below the rest; a joint that is named here goes before its value."""
+    """Base settings. Joints given in this configuration override those of the
+    preset."""
     full: bool = False
-    """Step the physics all the time, without fast-forward."""
+    """True: continuous physics, without fast-forward."""
     gui: bool = False
     exact: bool = False
-    """Record every digit of what the controllers see, for a replay."""
+    """True: record every digit of the controllers' observations, for a replay."""
     command: tuple[str, ...] = ()
-    """The command line, for the record."""
+    """Command line, stored in the run folder."""
 
 
 def with_preset(cfg: HeatCfg) -> HeatCfg:
-    """Return preset and request as one.
+    """Merge the preset into a configuration.
 
     Raises:
-        UnknownName: there is no such preset.
+        UnknownName: no preset has this name.
     """
     if cfg.preset is None:
         return cfg
@@ -70,10 +71,10 @@ def with_preset(cfg: HeatCfg) -> HeatCfg:
 
 
 def plan_trials(cfg: HeatCfg) -> list[TrialCfg]:
-    """Check the configuration and return one trial for each controller.
+    """Validate the configuration, and return one trial per controller.
 
     Raises:
-        BadInput: a value cannot be used; nothing has been started or written yet.
+        BadInput: a value is invalid; nothing has been started or written.
     """
     check_controllers(cfg.controllers)
     if cfg.gui and len(cfg.controllers) > 1:
@@ -120,7 +121,7 @@ def _check_minutes(minutes: float, control_period: float) -> None:
 
 
 def default_preset(robot: Robot) -> str | None:
-    """Return the preset of commands that take one unasked, if a robot fits it."""
+    """Return the default preset if it fits a robot, otherwise None."""
     setting = load_preset(PRESET).setting
     try:
         setting.check(robot)
@@ -130,7 +131,7 @@ def default_preset(robot: Robot) -> str | None:
 
 
 def _check_preset(preset: str, setting: HeatCfg, robot: Robot) -> None:
-    """Refuse a preset whose limits name joints that the robot has not."""
+    """Raise if the limits of a preset name joints that the robot lacks."""
     try:
         robot.with_effort_limits(setting.effort_limits)
     except UnknownName as error:
@@ -141,14 +142,14 @@ def _check_preset(preset: str, setting: HeatCfg, robot: Robot) -> None:
 
 
 def record_trials(trials: Sequence[TrialCfg], out: Path) -> tuple[Path, list[TrialCfg]]:
-    """Make the run folder with a subfolder for each trial; return both.
+    """Create the run folder with a subfolder per trial; return both.
 
     Args:
         trials: trials from `plan_trials`.
-        out: the run folder; where it exists, `out-2` and so on.
+        out: run folder; if it exists, `out-2` and so on.
 
     Raises:
-        BadInput: the folder cannot be made.
+        BadInput: the folder cannot be created.
     """
     folder = create_run_folder(out.parent, out.name)
     names = [plain_name(trial.controller) for trial in trials]
@@ -166,7 +167,7 @@ def run_trials(
     Args:
         cfg: configuration of the experiment.
         trials: trials from `plan_trials`, or from `record_trials` to record them.
-        on_progress: called with the number and simulated time of a trial.
+        on_progress: function called with the number and simulated time of a trial.
 
     Raises:
         BadInput: no trial has a result, and the first rejected its configuration.
@@ -200,11 +201,11 @@ def run_heat(cfg: HeatCfg, out: Path | None = None) -> HeatResult:
 
     Args:
         cfg: configuration of the experiment.
-        out: run folder, as in `record_trials`; None records nothing.
+        out: run folder, as in `record_trials`; None: no recording.
 
     Returns:
-        The result; each of its trials names its run folder. A robot whose controller
-        raised an error is in `failed` instead.
+        The result; each trial has its run folder. A robot whose controller raised is in
+        `failed`.
 
     Raises:
         BadInput: a value is invalid, or the folder cannot be created.
@@ -217,7 +218,7 @@ def run_heat(cfg: HeatCfg, out: Path | None = None) -> HeatResult:
 
 
 def failures(result: HeatResult) -> dict[str, str]:
-    """Return why robots ended early, by controller; empty when none did."""
+    """Return controller to the reason of an early end; empty without one."""
     early = {
         name: trial.failure
         for name, trial in result.trials.items()
@@ -227,7 +228,7 @@ def failures(result: HeatResult) -> dict[str, str]:
 
 
 def settings_of_run(cfg: HeatCfg, trial: TrialCfg) -> dict[str, Any]:
-    """Return what `HeatResult.settings` says of a run, from one of its trials."""
+    """Return `HeatResult.settings` of a run from one of its trials."""
     robot = trial.load_robot()
     return {
         "robot": robot.name,

@@ -2,9 +2,9 @@
 
     search -> robot folder with the posture -> stand in both in simulation -> tables
 
-A posture is a row of `postures.csv` and, where it is a typical one, an entry of
-`robot.yaml`; written into a copy of a robot's folder, every command takes it by
-`--robot DIR --posture NAME`.
+A posture is a row of `postures.csv` and, for a typical posture, an entry of
+`robot.yaml`. It is written into a copy of a robot's folder, so that every command
+accepts it by `--robot DIR --posture NAME`.
 """
 
 import csv
@@ -48,18 +48,18 @@ from nao_testbed.sim.engine.world import WorldCfg
 from nao_testbed.sim.robot import SimulationCfg
 
 DIGITS = 6
-"""Of angles in rad, as the shipped postures have them."""
+"""Digits of angles in rad, as in the shipped postures."""
 
 
 def posture_angles(robot: Robot, angles: FloatArray) -> FloatArray:
-    """Return (n_joints,) angles in rad, rounded, inside the ranges, coupled alike."""
+    """Return (n_joints,) rounded angles in rad, in range, equal for coupled joints."""
     rounded = np.clip(np.round(angles, DIGITS), robot.lower, robot.upper)
     leads = [robot.joint_index(joint.motor) for joint in robot.joints]
     return np.asarray(rounded[leads])
 
 
 def check_folder(robot: Robot, name: str, folder: Path | None) -> None:
-    """Check before a search that its posture can be added.
+    """Check before a search that the new posture can be added.
 
     Raises:
         BadInput: the robot has a posture of this name, or the folder exists.
@@ -79,17 +79,17 @@ def check_folder(robot: Robot, name: str, folder: Path | None) -> None:
 def write_robot_folder(
     robot: Robot, wanted: Posture, name: str, angles: FloatArray, folder: Path
 ) -> Robot:
-    """Write the folder and return the robot that it describes.
+    """Write the robot folder, and return its robot.
 
     Args:
-        robot: whose folder is copied, with its URDF.
-        wanted: gives the new posture its effectors, offset and state.
+        robot: robot whose folder and URDF are copied.
+        wanted: posture with the effectors, offset and state of the new one.
         name: name of the new posture.
         angles: (n_joints,) in rad.
-        folder: does not exist yet.
+        folder: new folder.
 
     Raises:
-        BadInput: it cannot be written.
+        BadInput: the folder cannot be written.
     """
     try:
         copy_robot(robot.folder, folder)
@@ -138,19 +138,19 @@ def _add_settings(path: Path, wanted: Posture, name: str) -> None:
 
 CONTROLLERS = ("fixed", "smart")
 DURATION_S = 20.0
-"""Two seconds to take the posture, the rest to settle."""
+"""Duration in s: two seconds to reach the posture, the rest to settle."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PostureTrial:
-    """One posture under one controller, without misalignment."""
+    """Trial of one posture under one controller, without misalignment."""
 
     posture: str
     controller: str
     legs_power_w: float | None
-    """Joule loss of the legs at the end, gear friction in play."""
+    """Joule loss of the legs at the end in W, with gear friction."""
     least_power_w: float | None
-    """Minimum joule loss in the true posture at the end."""
+    """Minimum joule loss in the true posture at the end in W."""
     failure: str | None
     """Reason for an early end, such as a fall."""
 
@@ -252,8 +252,8 @@ def trial_table(
     """Return the results of the simulation of the postures.
 
     Args:
-        trials: one row each.
-        predicted: by posture, the minimum joule loss of the legs in W.
+        trials: trials, one row each.
+        predicted: posture to the minimum joule loss of the legs in W.
     """
     note = "Gear friction bears a part of the load; predictions are without friction."
     table = plain_table("\nSimulated", note)
@@ -321,7 +321,7 @@ def _watts(power: float | None) -> str:
 
 
 SAME, SAME_W = 1.02, 0.01
-"""Powers that differ by less than this factor and this many W are the same."""
+"""Relative and absolute (W) difference below which powers count as equal."""
 
 
 def run_posture_search(
@@ -341,11 +341,11 @@ def run_posture_search(
         posture: desired posture.
         cfg: settings of the search.
         folder: folder of the robot; None: the NAO.
-        controllers: controllers for `check`; none: `CONTROLLERS`.
-        check: simulate both postures.
+        controllers: controllers for `check`; empty: `CONTROLLERS`.
+        check: True: simulate both postures.
         name: name of the found posture; None: the desired name and `Cool`.
         out: robot folder to write.
-        json_file: also write JSON there.
+        json_file: path of a JSON file.
 
     Raises:
         BadInput: an option is invalid.

@@ -1,12 +1,13 @@
-"""The published heat experiment as data: outcomes, preset, and a result beside them.
+"""Published heat experiment as data: outcomes, presets, and the result of a run.
 
 Two identical robots stand in PoseInit for about 15 minutes, without and with the method
 of ES2659053. Its figures 4a to 5b give end temperatures of two joints and the sums of
 the rises of the five joints of each leg; start temperatures are not given.
 
-A preset holds misalignments, limits and starts of an experiment; its file says what it
-was fitted to and the command that found it. `HeatResult` is what an experiment of ours
-found, and whether the published numbers may stand beside it.
+A preset has the misalignments, torque limits and start temperatures of an experiment;
+its file names the data that it was fitted to and the command that found it.
+`HeatResult` is the result of a simulated experiment, and tells if it is comparable with
+the published numbers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +29,7 @@ from nao_testbed.models.files.yaml_forms import read_yaml
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """One column of the published outcomes."""
+    """Column of the published results."""
 
     end_degc: dict[str, float]
     """Joint to temperature at the end, in °C."""
@@ -50,16 +51,17 @@ PUBLISHED = {
         right_leg_rise_k=28.0,
     ),
 }
-"""By the name of our controller: `fixed` is without, `smart` with the method."""
+"""Name of our controller to published results: `fixed` is without, `smart` with the
+method."""
 
 PRESET, POSTURE, MINUTES = "document", "PoseInit", 15.0
 """Preset of the published robots, their posture, and the time in min."""
 
 LIFETIME_FACTOR = 4.0
-"""How much longer the most loaded joint lasts before the shut-down, about."""
+"""Published factor, approximate, on the time until the most loaded joint shuts down."""
 
 MAX_DIFFERENCES = 2
-"""Named in one line; the others are counted."""
+"""Number of differences named in one line; further ones are counted."""
 
 
 def differences(
@@ -70,14 +72,14 @@ def differences(
 ) -> tuple[str, ...]:
     """Return the differences of an experiment from the published one.
 
-    That is the unchanged preset `document`: any other heat makes a comparison with the
-    published numbers meaningless.
+    The published experiment is the unchanged preset `document`. For any other setting a
+    comparison with the published numbers is meaningless.
 
     Args:
         posture: posture of the robots.
-        minutes: simulated time.
-        misalignment_deg: joint to degrees.
-        settings: as `HeatResult.settings`; missing keys are skipped.
+        minutes: simulated time in min.
+        misalignment_deg: joint to calibration error in degrees.
+        settings: settings as in `HeatResult.settings`; missing keys are skipped.
 
     Returns:
         A clause for each difference; empty for the published experiment.
@@ -137,7 +139,7 @@ def _joint_differences(
     published: Mapping[str, float],
     other: float | None,
 ) -> str:
-    """Return a clause on the joints whose values differ; empty where none does."""
+    """Return a clause on the joints whose values differ; empty without differences."""
     differing = [
         name
         for name in {**published, **simulated}
@@ -156,7 +158,7 @@ def _joint_differences(
 
 @dataclass(frozen=True, kw_only=True)
 class HeatResult:
-    """A whole experiment."""
+    """Result of an experiment."""
 
     minutes: float
     posture: str
@@ -164,17 +166,17 @@ class HeatResult:
     misalignment_deg: dict[str, float]
     trials: dict[str, TrialResult]
     settings: dict[str, Any] = field(default_factory=dict)
-    """Every other setting of the run, as given."""
+    """All other settings of the run."""
     failed: dict[str, str] = field(default_factory=dict)
-    """Why a robot has no result, by controller: its controller raised, or its process
-    was killed. Its run folder holds what was recorded."""
+    """Controller to the reason why its robot has no result: the controller raised, or
+    the process was killed. The run folder has the data recorded before."""
 
     @property
     def reference(self) -> TrialResult | None:
-        """Trial whose powers are the unit; None: W, for the constants are known.
+        """Trial whose powers are the unit; None: constants are known, powers in W.
 
         The torque constants and resistances of a robot with `thermal: estimate` are
-        guesses: they cancel in a ratio of powers.
+        guesses, which cancel in a ratio of powers.
         """
         if self.settings.get("thermal") != "estimate":
             return None
@@ -206,7 +208,7 @@ class HeatResult:
         return {name: PUBLISHED[name] for name in self.trials if name in PUBLISHED}
 
     def as_json(self) -> dict[str, Any]:
-        """Return the contract of `--json`."""
+        """Return the data for `--json`."""
         trials = {name: trial.as_json() for name, trial in self.trials.items()}
         for row in trials.values():
             del row["controller"]
@@ -244,11 +246,11 @@ class Preset(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     about: str
-    """What it reproduces, and what was assumed."""
+    """Description of the reproduced experiment and of the assumptions."""
     fitted_to: str
-    """The only numbers that the search saw."""
+    """Published numbers used by the search."""
     found_by: str
-    """The command that found it."""
+    """Command that found the preset."""
     posture: str
     minutes: Positive
     effort_limits: dict[str, Positive]
@@ -262,7 +264,7 @@ class Preset(BaseModel):
 
     @property
     def setting(self) -> RobotSetting:
-        """Setting of its robot."""
+        """Setting of the robot."""
         return RobotSetting(
             posture=self.posture,
             effort_limits=self.effort_limits,
@@ -281,7 +283,7 @@ def load_preset(name: str) -> Preset:
     """Read a preset by its name.
 
     Raises:
-        UnknownName: there is none of this name.
-        RobotDataError: the file is wrong; the message says file and line.
+        UnknownName: no preset has this name.
+        RobotDataError: the file is invalid; the message has file and line.
     """
     return read_yaml(PRESETS.named(name), Preset).value

@@ -1,4 +1,4 @@
-"""`nao-testbed heat`: from what was asked for to what a person looks at."""
+"""Command `nao-testbed heat`: run, tables and figures."""
 
 import sys
 from pathlib import Path
@@ -31,16 +31,16 @@ def run_heat_command(
     """Run the experiment, print the tables, draw the figures.
 
     Args:
-        cfg: the experiment.
-        out: run folder; an existing one gets a number.
-        json_file: path of the JSON result; `-` is stdout.
-        all_rows: print every row of the results.
+        cfg: configuration of the experiment.
+        out: run folder; if it exists, the next free name is used.
+        json_file: path of the JSON result; `-`: stdout.
+        all_rows: True: print every row of the results.
 
     Returns:
         The exit status.
 
     Raises:
-        BadInput: a value cannot be used, or a file not be written.
+        BadInput: a value is invalid, or a file cannot be written.
     """
     trials = plan_trials(cfg)
     check_json_file(json_file)
@@ -66,7 +66,7 @@ def run_heat_command(
     _show(console, result, trials, folder)
     write_json(json_file, text)
     for name, why in failures(result).items():
-        whose = "" if name in result.failed else f"{name}: "  # an error names it itself
+        whose = "" if name in result.failed else f"{name}: "  # in the error itself
         print(f"error: {whose}{why}", file=sys.stderr)
     return 1 if failures(result) else 0
 
@@ -75,10 +75,10 @@ def _show(
     console: Console, result: HeatResult, trials: list[TrialCfg], folder: Path
 ) -> None:
     from nao_testbed.experiments.heat.figures.posed_robot import last_pose  # noqa: PLC0415  # the engine
-    from nao_testbed.experiments.heat.figures.robot_picture import draw_robot_picture  # noqa: PLC0415  # matplotlib
+    from nao_testbed.experiments.heat.figures.robot_picture import draw_robot_picture  # noqa: PLC0415  # imports matplotlib
     from nao_testbed.experiments.heat.figures.temperatures import (  # noqa: PLC0415
         draw_heat_figures,  # matplotlib
-        settings_of,  # beside them
+        settings_of,  # same module
     )
     from nao_testbed.sim.recording.run_folder import read_run  # noqa: PLC0415  # pandas
 
@@ -112,7 +112,7 @@ def _show(
         settings=settings_of(result),
     )
     paths = [*paths, picture]
-    # Paths are printed whole, however long, and whatever brackets they have.
+    # Paths are printed without line breaks and without markup.
     console.print(
         "Figures:",
         *(str(path) for path in paths),

@@ -1,6 +1,6 @@
-"""Run the trials of an experiment side by side, each in a separate process.
+"""Parallel execution of the trials of an experiment, each in a separate process.
 
-PyBullet is not thread-safe and one robot fills one core. Workers report their simulated
+PyBullet is not thread-safe, and one robot uses one core. Workers report their simulated
 time; errors are returned as text, so that the parent shows each message once. Only the
 parent handles Ctrl-C: it stops the workers, and each closes its run folder
 (`experiments.common.workers`).
@@ -24,7 +24,7 @@ from nao_testbed.models import BadInput, TestbedError
 from nao_testbed.models.system import processors
 
 TrialProgress = Callable[[int, float], None]
-"""Called with the number of a trial and its simulated time in s."""
+"""Function of the number of a trial and its simulated time in s."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +39,8 @@ class WorkerOutcome:
         """Return the result.
 
         Raises:
-            BadInput: the trial refused its configuration.
-            TestbedError: it could not go on.
+            BadInput: the trial rejected its configuration.
+            TestbedError: the trial failed.
         """
         if self.result is None:
             raise (BadInput if self.is_bad_input else TestbedError)(self.error)
@@ -65,14 +65,14 @@ def _work(cfg: TrialCfg, report: Send) -> WorkerOutcome:
 def run_side_by_side(
     trials: Sequence[TrialCfg], on_progress: TrialProgress
 ) -> list[TrialResult]:
-    """Run all trials as `outcomes_side_by_side` does; each of them must have a result.
+    """Run all trials in parallel; each must have a result.
 
     Returns:
         The results in the order of the trials.
 
     Raises:
-        BadInput: a trial refused its configuration.
-        TestbedError: a trial could not go on.
+        BadInput: a trial rejected its configuration.
+        TestbedError: a trial failed.
         KeyboardInterrupt: after every trial has closed its run folder.
     """
     return [outcome.needed() for outcome in outcomes_side_by_side(trials, on_progress)]
@@ -81,11 +81,11 @@ def run_side_by_side(
 def outcomes_side_by_side(
     trials: Sequence[TrialCfg], on_progress: TrialProgress
 ) -> list[WorkerOutcome]:
-    """Run all trials, as many in parallel as there are cores.
+    """Run all trials, in parallel on all cores.
 
     Args:
         trials: trials to run.
-        on_progress: called with the number and simulated time of a trial.
+        on_progress: function called with the number and simulated time of a trial.
 
     Returns:
         Outcomes in the order of the trials; a failed one does not stop the others.
@@ -95,7 +95,7 @@ def outcomes_side_by_side(
         KeyboardInterrupt: after every trial has closed its run folder or was killed; a
             note names controllers that did not return.
     """
-    if len(trials) == 1:  # no process to start: faster, and a debugger can follow
+    if len(trials) == 1:  # in this process: faster, and usable with a debugger
         return [
             WorkerOutcome(
                 result=run_trial(trials[0], lambda time_s: on_progress(0, time_s))
@@ -113,7 +113,7 @@ def outcomes_side_by_side(
                     at_work[number] = Worker(partial(_work, trial))
                 wait([one for w in at_work.values() for one in w.waitable], timeout=0.1)
                 for number, worker in list(at_work.items()):
-                    has_ended = worker.has_ended  # before what it says last
+                    has_ended = worker.has_ended  # read before its last message
                     for time_s in worker.messages():
                         on_progress(number, time_s)
                     if has_ended or worker.has_ended:
@@ -139,7 +139,7 @@ def _end(
     trials: Sequence[TrialCfg],
     stop: BaseException,
 ) -> None:
-    """End the running workers; note controllers that did not return on `stop`."""
+    """End the running workers; note in `stop` the controllers that did not return."""
     order = stop.number if isinstance(stop, StoppedBySignal) else signal.SIGINT
     for worker in at_work.values():
         worker.request_stop(order)

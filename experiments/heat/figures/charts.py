@@ -43,25 +43,26 @@ if TYPE_CHECKING:
 
 
 SMOOTH_S = 0.5
-"""Powers are means over this time."""
+"""Averaging time of powers in s."""
 TICKS_W = tuple(m * 10.0**e for e in range(-3, 4) for m in (1.0, 2.0, 5.0))
-"""Of the axis of power, in W."""
+"""Ticks of the power axis, in W."""
 SMALLEST_W = 1e-3
-"""The axis does not go below: limp legs lose nothing, which has no logarithm."""
+"""Lower end of the axis: limp legs have loss 0, which has no logarithm."""
 ROOM = 1.4
-"""Width of the panel over that of its curves: room for the labels at their ends."""
+"""Width of the panel over that of its curves, to leave room for labels at their
+ends."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PowerCurve:
-    """Joule loss of the leg motors of a run."""
+    """Joule loss of the leg motors over a run."""
 
     time_s: FloatArray
     watts: FloatArray
 
 
 def legs_power_of(run: Run, robot: Robot) -> PowerCurve:
-    """Return the legs' joule loss over a run, in means of half a second.
+    """Return the legs' joule loss over a run, averaged over half a second.
 
     Raises:
         UnknownName: the run has no motor torques.
@@ -70,7 +71,7 @@ def legs_power_of(run: Run, robot: Robot) -> PowerCurve:
 
 
 def legs_power_from(frame: "pd.DataFrame", robot: Robot) -> PowerCurve:
-    """Return the same of rows that were read already.
+    """Return the legs' joule loss from rows that were read before.
 
     Raises:
         UnknownName: the rows have no motor torques.
@@ -93,12 +94,12 @@ def legs_power_from(frame: "pd.DataFrame", robot: Robot) -> PowerCurve:
 def power_figure(
     curves: Mapping[str, PowerCurve], least_w: Mapping[str, float], title: str
 ) -> "Figure":
-    """Return the powers on a logarithmic axis, each named at its end.
+    """Return a figure of powers on a logarithmic axis, each curve named at its end.
 
     Args:
-        curves: by controller.
-        least_w: what the power cannot or need not fall below, by name; drawn as lines.
-        title: the finding.
+        curves: controller to curve.
+        least_w: name to lower bound of the power in W; drawn as lines.
+        title: title with the finding.
     """
     figure = new_figure(9.0, 4.2)
     axes = figure.subplots()
@@ -145,11 +146,11 @@ def power_figure(
 def time_mean(frame: "pd.DataFrame") -> "pd.Series[float]":
     """Return the mean over time of each column.
 
-    Rows of a run are not evenly spaced: each is weighted with the time since the
+    Rows of a run are not equally spaced: each is weighted with the time since the
     previous one.
 
     Args:
-        frame: index the time in s, rising.
+        frame: rows with ascending times in s as index.
     """
     step_s = frame.index.to_series().diff().fillna(0.0)
     mean: pd.Series[float] = frame.mul(step_s, axis=0).sum() / step_s.sum()
@@ -159,12 +160,12 @@ def time_mean(frame: "pd.DataFrame") -> "pd.Series[float]":
 def heat_share_figure(
     torque: "pd.Series[float]", watts: "Mapping[str, pd.Series[float]]", title: str
 ) -> "Figure":
-    """Return shares of torque and heat under the first controller, and watts of all.
+    """Return a figure of torque and heat by joint, as shares and in W.
 
     Args:
         torque: mean |torque| of each joint under the first controller.
         watts: controller to the heat of each joint in W.
-        title: the finding.
+        title: title with the finding.
     """
     first = next(iter(watts))
     order = watts[first].sort_values().index
@@ -199,7 +200,7 @@ def heat_share_figure(
 
 
 def internal_figure(forces: InternalForces, title: str) -> "Figure":
-    """Return bars of measured torques, minimum torques, and fitted internal forces."""
+    """Return a bar chart of measured, minimum and fitted internal torques."""
     from matplotlib.artist import Artist  # noqa: PLC0415  # heavy
     from matplotlib.lines import Line2D  # noqa: PLC0415  # heavy
     from matplotlib.patches import Patch  # noqa: PLC0415  # heavy
@@ -240,13 +241,14 @@ def joint_shifts_figure(
     misalignment_deg: Mapping[str, float],
     title: str,
 ) -> "Figure":
-    """Return bars of set-point shifts in degrees.
+    """Return a bar chart of set-point shifts in degrees.
 
     Args:
-        shifts: controller to the shift of each joint in °; the same joints for all.
-        misalignment_deg: joint to its calibration error, marked where it is among
-            them. A shift of the same size against it takes it back.
-        title: the finding.
+        shifts: controller to joint to shift in degrees; the same joints for all
+            controllers.
+        misalignment_deg: joint to its calibration error, marked in the chart. A shift
+            of the same size and opposite sign compensates it.
+        title: title with the finding.
     """
     joints = list(next(iter(shifts.values())).index)
     figure = new_figure(9.0, 3.6)
@@ -281,22 +283,22 @@ def joint_shifts_figure(
 
 
 MIN_DEG = 0.02
-"""Shifts below this are not drawn: rounding of a recorded set-point is far less."""
+"""Smallest drawn shift in degrees; rounding of recorded set-points is much smaller."""
 MAX_POINTS = 600
 
 
 def shift_history_figure(
     frames: "Mapping[str, pd.DataFrame]", robot: Robot, posture: FloatArray
 ) -> "Figure | None":
-    """Draw the joints that were shifted most, a panel a controller.
+    """Draw the most shifted joints over time, one panel per controller.
 
     Args:
         frames: controller to the rows of its run.
-        robot: that ran.
+        robot: robot of the runs.
         posture: (n_joints,) set-points of the posture held, in rad.
 
     Returns:
-        The figure; None where no controller shifted anything.
+        The figure; None if no controller shifted a set-point.
     """
     shifts = {
         name: shift
@@ -330,10 +332,10 @@ def shift_history_figure(
 def _drawn_joints(
     shifts: Sequence[FloatArray], robot: Robot
 ) -> dict[int, dict[str, Any]]:
-    """Return the joints that any controller shifted most, and how each is drawn.
+    """Return the most shifted joints over all controllers, with their line styles.
 
-    A joint looks the same in every panel: the colour is that of its kind, as among the
-    temperatures, and lines of the right side are dashed where the left has a twin.
+    A joint has the same style in every panel: the colour of its kind, as for
+    temperatures, and a dashed line on the right side if the left joint is drawn too.
     """
     names = robot.joint_names
     largest = np.max([np.abs(shift).max(axis=0) for shift in shifts], axis=0)
@@ -354,9 +356,9 @@ def _drawn_joints(
 def shifts_deg(
     frame: "pd.DataFrame", robot: Robot, posture: FloatArray
 ) -> FloatArray | None:
-    """Return set-points less the posture, (n_rows, n_joints) in degrees.
+    """Return set-points minus the posture, (n_rows, n_joints) in degrees.
 
-    The way into the posture counts as none. None where the rows hold no set-points.
+    It is 0 while the robot moves to the posture. None if the rows have no set-points.
     """
     target = recorded_channel(frame, "target", robot.joint_names)
     if target is None or not len(frame):

@@ -1,8 +1,8 @@
-"""A robot drawn in software, whatever its engine and without a display.
+"""Software rendering of a robot, for every engine and without a display.
 
-Triangles fill a depth buffer. A pixel of depth z has the weights of the corners of its
-triangle in space, w_k = (b_k / z_k) / Σ (b_i / z_i), with b of the picture plane
-(perspective-correct). Its light is
+Triangles fill a depth buffer. The corners of a pixel's triangle have the
+perspective-correct weights w_k = (b_k / z_k) / Σ (b_i / z_i), with the barycentric
+coordinates b of the picture plane and the depths z. The light of the pixel is
 
     grey (ambient + diffuse max(0, n · l)),    n ~ Σ w_k n_k,
 
@@ -31,11 +31,11 @@ from nao_testbed.sim.engine.obstacles import Obstacle
 from nao_testbed.sim.engine.world import Camera, Rendering, WorldCfg, slope_quaternion
 
 WOOD, SKY = (194, 166, 128), (214, 224, 232)
-"""Colours of obstacles, and of where there is nothing."""
+"""Colours of obstacles and of the background."""
 
 
 class DrawnRobot:
-    """A robot's shapes; `place` it, then `render` it, as often as needed; `close`."""
+    """Drawable robot; call `place`, then `render`, as often as needed, and `close`."""
 
     def __init__(
         self,
@@ -44,13 +44,13 @@ class DrawnRobot:
         shapes: Sequence[Shape],
         world: WorldCfg | None = None,
     ) -> None:
-        """Take its shapes.
+        """Create a drawable robot from its shapes.
 
         Args:
-            robot: whose shapes.
-            engine: source of the poses of its links, see `posing_engine`.
-            shapes: in the frames of its links.
-            world: whose obstacles `photograph` shows; None: there are none.
+            robot: robot of the shapes.
+            engine: source of the poses of the links, see `posing_engine`.
+            shapes: shapes in the frames of the links.
+            world: world with the obstacles for `photograph`; None: no obstacles.
         """
         absent = {j.link for j in robot.joints if j.name in robot.absent_joints}
         self._shapes = [one for one in shapes if one.link not in absent]
@@ -69,7 +69,7 @@ class DrawnRobot:
     def place(
         self, q: FloatArray, base_position: FloatArray, base_quaternion: FloatArray
     ) -> None:
-        """Put it in a pose: joint angles in rad, base link frame in m and x y z w."""
+        """Set the pose: joint angles in rad, base link frame in m and x y z w."""
         self._engine.place(q, base_position, base_quaternion)
 
     def base_pose(self) -> tuple[FloatArray, FloatArray]:
@@ -81,7 +81,7 @@ class DrawnRobot:
         return self._engine.link_pose(link)
 
     def render(self, camera: Camera) -> Rendering:
-        """Return what a camera sees of the robot."""
+        """Return a camera's picture of the robot."""
         corners, normals = self._in_the_world()
         number, depth, weights = fill(camera, corners)
         seen = number >= 0
@@ -100,7 +100,7 @@ class DrawnRobot:
         )
 
     def photograph(self, camera: Camera) -> NDArray[np.uint8]:
-        """Return robot and obstacles as a camera sees them, (height, width, 3)."""
+        """Return a camera's picture of robot and obstacles, (height, width, 3)."""
         rendering = self.render(camera)
         number, depth, weights = fill(camera, self._boxes)
         image = np.where(
@@ -120,7 +120,7 @@ class DrawnRobot:
         self._engine.close()
 
     def _in_the_world(self) -> tuple[FloatArray, FloatArray]:
-        """Return corners in m and their normals, both (n triangles, 3, 3)."""
+        """Return corners in m and their normals, world, both (n triangles, 3, 3)."""
         corners, normals = [], []
         for shape in self._shapes:
             p, R = self._engine.link_pose(shape.link)  # noqa: N806
@@ -133,7 +133,7 @@ def posing_engine(robot: Robot) -> Engine:
     """Return an engine for the poses of links that accepts this robot.
 
     Raises:
-        BadInput: no installed engine accepts it.
+        BadInput: no installed engine accepts the robot.
     """
     try:
         return make_engine(robot, WorldCfg())
@@ -144,12 +144,12 @@ def posing_engine(robot: Robot) -> Engine:
 
 
 def lit(camera: Camera, normals: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the light (n,) on points seen by a camera, about 0 to 1.
+    """Return the light (n,) on points seen by a camera, from about 0 to 1.
 
     Args:
         camera: camera with its lamp.
-        normals: (n, 3, 3) of the corners around each point, of any length.
-        weights: (n, 3) of the corners.
+        normals: (n, 3, 3) normals of the corners around each point, of any length.
+        weights: (n, 3) weights of the corners.
     """
     n = np.einsum("nk,nki->ni", weights, normals)
     n /= np.maximum(np.linalg.norm(n, axis=1, keepdims=True), 1e-30)
@@ -161,12 +161,12 @@ def lit(camera: Camera, normals: FloatArray, weights: FloatArray) -> FloatArray:
 def fill(
     camera: Camera, corners: FloatArray
 ) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
-    """Return what a camera sees of triangles.
+    """Render triangles into a depth buffer.
 
     Args:
-        camera: that looks.
-        corners: (n, 3, 3) in the world, in m; a triangle that reaches nearer than
-            `camera.near` or farther than `camera.far` is not seen.
+        camera: camera of the picture.
+        corners: (n, 3, 3) in the world, in m; a triangle that extends nearer than
+            `camera.near` or farther than `camera.far` is omitted.
 
     Returns:
         Number of the triangle, -1 for none, and depth in m, inf for none, both
@@ -199,10 +199,10 @@ def _fill(
     Args:
         pixel: (n, 3, 2) column and row of the corners.
         near: (n, 3) their 1 / depth in 1/m.
-        of: (n,) numbers of the triangles.
-        number: (h, w) triangle seen.
-        inverse: (h, w) its 1 / depth.
-        weights: (h, w, 3) of its corners.
+        of: (n,) indices of the triangles.
+        number: (h, w) index of the visible triangle.
+        inverse: (h, w) 1 / depth of that triangle.
+        weights: (h, w, 3) weights of its corners.
     """
     height, width = number.shape
     for t in range(len(of)):

@@ -1,8 +1,8 @@
-"""Meshes of a dressed robot: its visual shapes in grey, and a drum at every joint.
+"""Meshes of a robot for pictures: visual shapes in grey, and a drum at every joint.
 
 Each joint gets a drum about its axis, drawn as a separate body, so that the picture
 maps pixels to joints. The drum is just long enough to stick out of the shapes around
-it. Colours turn to greys: colour is reserved for the data of the picture.
+it. Colours are converted to greys: colour is reserved for the data of the picture.
 """
 
 import xml.etree.ElementTree as ET
@@ -27,13 +27,14 @@ from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.engine_urdf import rotation_from_rpy
 
 GREY, WHITE = 0.7, 255
-"""Grey of a shape without a colour, 0 to 1; brightness of a drum in 255ths."""
+"""Grey of a shape without a colour, from 0 to 1; brightness of a drum, from 0 to
+255."""
 LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
 """Share of red, green and blue in the grey of a colour (ITU-R BT.709)."""
 CREASE = np.deg2rad(35.0)
 """Faces that meet at a larger angle have an edge between them."""
 SAME_M = 1e-6
-"""Corners that are nearer to each other are one."""
+"""Distance in m below which corners are merged."""
 
 RADIUS = 0.026
 """Radius of the strongest joint's drum over the robot's diagonal. The radii of the
@@ -53,12 +54,12 @@ def drum_of(joint: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Shape(Solid):
-    """A mesh that is fixed to a link, in the frame of the link."""
+    """Mesh fixed to a link, in the frame of the link."""
 
     link: str
     rgb: tuple[int, int, int]
     joint: str | None
-    """The joint whose drum it is; None for a part of the body."""
+    """Joint of the drum; None for a part of the body."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -67,17 +68,17 @@ class Body:
 
     shapes: tuple[Shape, ...]
     surface: Mapping[str, FloatArray]
-    """Link to points (n, 3) all over its shapes, in the link frame, in m."""
+    """Link to points (n, 3) on its shapes, in the link frame, in m."""
     axes: Mapping[str, FloatArray]
     """Joint to its axis (3,), a unit vector in the frame of the link that it moves."""
     near: Mapping[str, frozenset[str]]
     """Link to the links within `NEIGHBOURS` joints of it."""
     n_left_out: int
-    """Shapes that cannot be drawn: their files cannot be read."""
+    """Number of shapes whose files cannot be read."""
 
 
 def read_body(robot: Robot) -> Body:
-    """Return the shapes of a robot from its URDF, which was checked when loaded."""
+    """Return the shapes of a robot from its URDF, which the loader has checked."""
     root = ET.parse(robot.urdf).getroot()
     greys = {
         material.attrib["name"]: _grey_of(color)
@@ -118,7 +119,7 @@ def drums(
 
     Args:
         robot: any robot.
-        body: its shapes.
+        body: shapes of the robot.
         frames: link to position (3,) in m and rotation (3, 3), in the posture in which
             the drums are measured.
     """
@@ -145,10 +146,11 @@ def drums(
 
 
 def _ends(around: FloatArray, a: FloatArray, radius: float) -> tuple[float, float]:
-    """Return where a drum of this radius about axis a ends along it, in m.
+    """Return the ends of a drum of this radius along its axis a, in m.
 
     Args:
-        around: points (n, 3) of the shapes around it, in the frame of its link, in m.
+        around: points (n, 3) of the shapes around the drum, in the frame of its link,
+            radius of the drum in m.
         a: (3,) unit vector.
         radius: in m.
     """
@@ -166,8 +168,8 @@ def _ends(around: FloatArray, a: FloatArray, radius: float) -> tuple[float, floa
 def corner_normals(points: FloatArray, triangles: NDArray[np.intp]) -> FloatArray:
     """Return the unit normals (m, 3, 3) at the corners of triangles.
 
-    A normal is the mean of the faces there, weighted by area, that meet at less than
-    `CREASE`.
+    A normal is the mean, weighted by area, of the adjoining faces that meet at less
+    than `CREASE`.
 
     Args:
         points: (n, 3) in m.
@@ -176,12 +178,12 @@ def corner_normals(points: FloatArray, triangles: NDArray[np.intp]) -> FloatArra
     _, vertex = np.unique(np.rint(points / SAME_M), axis=0, return_inverse=True)
     of_corner = vertex.ravel()[triangles].ravel()  # (3 m,)
     a, b, c = (points[triangles[:, k]] for k in range(3))
-    area = np.cross(b - a, c - a)  # (m, 3), twice the area long
+    area = np.cross(b - a, c - a)  # (m, 3), length: twice the area
     face = area / np.maximum(np.linalg.norm(area, axis=1, keepdims=True), 1e-30)
     order = np.argsort(of_corner, kind="stable")
     start = np.searchsorted(of_corner[order], of_corner)
     count = np.bincount(of_corner)[of_corner]
-    # Each corner with all faces at its vertex, itself among them.
+    # Pairs of each corner with all faces at its vertex, including its own.
     mine = np.repeat(np.arange(len(of_corner)), count)
     within = np.arange(len(mine)) - np.repeat(np.cumsum(count) - count, count)
     other = order[np.repeat(start, count) + within] // 3

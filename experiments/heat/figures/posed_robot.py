@@ -1,4 +1,4 @@
-"""A robot in a pose, dressed for a picture, and the camera that has all of it in it.
+"""Robot in a pose, prepared for a picture, and a camera that frames it.
 
 drawn = dressed(robot, standing_pose(robot, "PoseInit"))
 (camera,) = aim([outline(drawn, FROM, middle)], height=760)
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 FROM = np.array([1.0, 0.5, 0.16])
-"""Direction from the robot to the camera: ahead, a little to its left and above."""
+"""Direction from the robot to the camera: in front, slightly to its left and above."""
 FROM_THE_SIDE = np.array([0.15, 1.0, 0.22])
-"""The same where the ground rises: from its left, so that the slope is seen."""
+"""Direction to the camera on a slope: from the left, so that the slope is visible."""
 SLOPE_SEEN_DEG = 2.0
-"""A ground that rises by more is looked at from the side."""
+"""Slope in degrees above which the camera is at the side."""
 LIGHT = np.array([0.7, 0.75, 1.5])
 """Direction from the robot to the light."""
 
@@ -41,9 +41,9 @@ class Pose:
     q: FloatArray
     """(n_joints,) true angles in rad."""
     base_position: FloatArray
-    """(3,) in m."""
+    """(3,) position in the world in m."""
     base_quaternion: FloatArray
-    """x y z w."""
+    """Quaternion x y z w."""
 
 
 def standing_pose(robot: Robot, posture: str) -> Pose:
@@ -65,12 +65,12 @@ def standing_pose(robot: Robot, posture: str) -> Pose:
 def last_pose(
     frame: "pd.DataFrame", robot: Robot, misalignment_deg: Mapping[str, float]
 ) -> Pose | None:
-    """Return the true pose in the last row of a run; None where it does not say.
+    """Return the true pose in the last row of a run; None if it was not recorded.
 
     Args:
         frame: rows of the run.
-        robot: that ran.
-        misalignment_deg: joint to calibration error: true angle less encoder's.
+        robot: robot of the run.
+        misalignment_deg: joint to calibration error: true angle minus encoder angle.
     """
     last = frame.iloc[-1:]
     q, base = recorded_channel(last, "q", robot.joint_names), base_pose_of(last)
@@ -87,13 +87,13 @@ def last_pose(
 def dressed(
     robot: Robot, pose: Pose, world: WorldCfg | None = None, body: Body | None = None
 ) -> DrawnRobot:
-    """Return the dressed robot at rest in a pose, to be closed.
+    """Return a drawable robot at rest in a pose; the caller closes it.
 
     Args:
         robot: any robot; every joint gets a drum.
-        pose: in which the drums are measured.
-        world: whose obstacles are drawn; None: none.
-        body: its shapes, where several of it are drawn; None: they are read.
+        pose: pose, in which the drums are measured.
+        world: world with the drawn obstacles; None: no obstacles.
+        body: shapes of the robot, read before; None: read them.
     """
     body = body or read_body(robot)
     engine = posing_engine(robot)
@@ -105,19 +105,19 @@ def dressed(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Outline:
-    """A robot seen from afar, to find the camera that has all of it in the picture."""
+    """Outline of a robot seen from a distance, to find a camera that frames it."""
 
     wide: Camera
     cloud: FloatArray
-    """(3, n) points seen, from the middle of the picture, in m: to the right, upwards,
-    towards the camera."""
+    """(3, n) points relative to the middle of the picture, in m: right, up, towards the
+    camera."""
 
 
 def outline(drawn: DrawnRobot, towards: FloatArray, middle: FloatArray) -> Outline:
     """Return the outline of a robot for a camera direction.
 
     Args:
-        drawn: the robot.
+        drawn: drawable robot.
         towards: (3,) direction from the robot to the camera.
         middle: (3,) centre of the picture, in m.
     """
@@ -147,7 +147,7 @@ def aim(
     """
     clouds = [one.cloud for one in outlines]
     distance = 5.0 * max(np.ptp(cloud[:2], axis=1).max() for cloud in clouds)
-    # As seen from there: what is nearer is larger.
+    # Perspective: nearer points appear larger.
     flat = [cloud[:2] * distance / (distance - cloud[2]) for cloud in clouds]
     wanted = np.max([np.ptp(xy, axis=1) for xy in flat], axis=0)
     across = 1.16 * wanted[0]

@@ -1,4 +1,4 @@
-"""The robots side by side as a run left them, joints in the colours of temperatures."""
+"""Picture of the robots at the end of a run, joints coloured by temperature."""
 
 import re
 import textwrap
@@ -29,13 +29,14 @@ if TYPE_CHECKING:
 
 TITLE = "Final joint temperatures"
 PANEL_HEIGHT, MIN_WIDTH = 4.6, 2.6
-"""Of a robot's image, in inches; the width follows from the robot."""
+"""Height and minimum width of a robot's image, in inches."""
 NAME_HEIGHT, REMARK_HEIGHT = 0.32, 0.21
-"""Above it, in inches: of the controller's name, and of each line of remarks."""
+"""Heights above the image in inches: of the controller's name, and of each line of
+remarks."""
 LETTER_WIDTH = 0.6
-"""Of a letter on average, in its height."""
+"""Mean width of a letter over its height."""
 EDGE = 0.06
-"""Left and right of an image, in inches."""
+"""Margin left and right of an image, in inches."""
 
 
 def draw_robot_picture(
@@ -57,8 +58,8 @@ def draw_robot_picture(
         posture: posture of trials without a pose, on level ground.
         path: path of the PNG.
         poses: controller to the pose of its robot; None: all stand in the posture.
-        remarks: controller to a line below its name, such as `fell at 0.36 s`.
-        slope_deg: the ground rises by this angle ahead of the robots.
+        remarks: controller to a remark below its name, such as `fell at 0.36 s`.
+        slope_deg: slope of the ground, rising in front of the robots.
         settings: settings of the run for the metadata; None: posture and controllers.
 
     Raises:
@@ -85,9 +86,9 @@ def robot_figure(
     """Return the figure: a panel for each trial, and the colour scale.
 
     Args:
-        views: controller to the view of its robot, all of one size.
+        views: controller to the view of its robot; all views have the same size.
         trials: controller to temperatures by joint in °C.
-        remarks: controller to a line below its name.
+        remarks: controller to a remark below its name.
         slope_deg: slope of the ground, shown unless it is 0.
     """
     from matplotlib.cm import ScalarMappable  # noqa: PLC0415  # heavy
@@ -103,7 +104,7 @@ def robot_figure(
     pitch = panel_width + 2.0 * EDGE
     whole = pitch * len(trials) + 0.9, PANEL_HEIGHT + NAME_HEIGHT + above + 0.2
     figure = new_figure(*whole)
-    figure.set_layout_engine("none")  # an image without axes would be laid over words
+    figure.set_layout_engine("none")  # layout would put images without axes over text
     figure.set_facecolor(tuple(BACKGROUND))
     low, tall = 0.2 / whole[1], PANEL_HEIGHT / whole[1]
     panels = [
@@ -145,7 +146,7 @@ def robot_figure(
 
 
 def _wrapped(text: str, letters: int) -> list[str]:
-    """Return the lines of a text; a number stays with its unit."""
+    """Wrap a text into lines; a number stays with its unit."""
     joined = re.sub(r"(?<=\d) (?=[^\W\d])", "\xa0", text)
     return [line.replace("\xa0", " ") for line in textwrap.wrap(joined, letters)]
 
@@ -156,7 +157,7 @@ def _draw_trial(
     temperatures: Mapping[str, float],
     remark: Sequence[str],
 ) -> None:
-    """Show one robot with a remark above, its hottest joint pointed at."""
+    """Draw one robot with its remark above, and a line to its hottest joint."""
     image = view.painted(temperatures)
     height, width, _ = image.shape
     axes.imshow(image, interpolation="lanczos", aspect="equal")
@@ -177,7 +178,7 @@ def _draw_trial(
         return
     hottest = max(temperatures, key=lambda joint: temperatures[joint])
     text = f"{hottest}\n{temperatures[hottest]:.0f} °C"
-    if hottest not in view.centres:  # its drum is hidden: say so without a line
+    if hottest not in view.centres:  # its drum is hidden: text without a line
         axes.text(
             0.5,
             0.02,

@@ -3,9 +3,9 @@
     view = view_robot(robot, "PoseInit")  # or view_robots, in given poses
     image = view.painted({"LAnklePitch": 80.0, ...})
 
-The robot is dressed (`meshes`): smooth, grey, a drum at every joint,
-and drawn in light from the front left (`DrawnRobot`). Its shadow on the ground is its
-blurred outline from the position of the lamp.
+The robot is smooth and grey with a drum at every joint (`meshes`), in light from the
+front left (`DrawnRobot`). Its shadow on the ground is its blurred outline from the
+position of the lamp.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,15 +48,15 @@ BACKGROUND = np.array([0.955, 0.96, 0.965])
 
 
 LEVEL = np.deg2rad(0.1)
-"""A ground that rises by less has no lines."""
+"""Slope below which the ground has no lines."""
 LINES_APART_M = 0.1
 LINE_WIDTH = 2.0
-"""Of the lines on a slope, in pixels of the drawing."""
+"""Width of the lines on a slope, in pixels of the drawing."""
 LINE_DARKNESS = 0.14
 
 
 def lamp(seen: FloatArray, direction: FloatArray) -> Camera:
-    """Return a camera far off in the place of a light."""
+    """Return a distant camera at the position of a light."""
     low, high = seen.min(axis=0), seen.max(axis=0)
     middle, size = (low + high) / 2.0, float(np.linalg.norm(high - low))
     return Camera(
@@ -73,12 +73,12 @@ def lamp(seen: FloatArray, direction: FloatArray) -> Camera:
 def lit(
     rendering: Rendering, sun: Rendering, sky: Rendering, normal: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Put the robot on a ground that catches its shadow; a slope has lines along it.
+    """Put the robot on a ground with its shadow; a slope has a grid of lines.
 
     Args:
-        rendering: the robot in greys.
-        sun: the robot from the main lamp.
-        sky: the robot from above.
+        rendering: picture of the robot in greys.
+        sun: picture from the main lamp.
+        sky: picture from above.
         normal: (3,) unit vector upwards from the ground, a plane through the origin.
 
     Returns:
@@ -91,7 +91,7 @@ def lit(
     is_ground = ~is_robot & np.isfinite(to_ground)
     to_ground = np.where(is_ground, to_ground, 1.0)
     points = np.array(camera.eye) + camera.rays() * to_ground[..., None]
-    # Shadows are blurred: one value for the pixels that are shown as one.
+    # Shadows are blurred: one value per shown pixel is enough.
     block = np.ones((OVERSAMPLING, OVERSAMPLING))
     sparse = points[:: len(block), :: len(block)]
     on_ground = np.kron(covered(sparse, sun, 5.0), block)
@@ -109,11 +109,11 @@ def lit(
 
 
 def ground_depth(camera: Camera, normal: FloatArray) -> FloatArray:
-    """Return (h, w): how far the ground is along the line of sight in m, inf beyond.
+    """Return (h, w) depth of the ground along the line of sight in m; inf beyond it.
 
     Args:
-        camera: that looks.
-        normal: (3,) of the ground, a plane through the origin.
+        camera: camera of the picture.
+        normal: (3,) normal of the ground, a plane through the origin.
     """
     with np.errstate(divide="ignore"):
         depth = -np.dot(camera.eye, normal) / (camera.rays() @ normal)
@@ -123,11 +123,11 @@ def ground_depth(camera: Camera, normal: FloatArray) -> FloatArray:
 
 
 def ground_lines(points: FloatArray, normal: FloatArray) -> FloatArray:
-    """Return (h, w): 1 on a grid of lines on the ground, 0 beside it.
+    """Return (h, w): 1 on the lines of a grid on the ground, 0 between them.
 
     Args:
-        points: (h, w, 3) of the ground in m.
-        normal: (3,) of the ground, with nothing along y.
+        points: (h, w, 3) points of the ground in m.
+        normal: (3,) normal of the ground, without a component along y.
     """
     uphill = np.array([normal[2], 0.0, -normal[0]])
     on_line = np.zeros(points.shape[:2])
@@ -140,7 +140,7 @@ def ground_lines(points: FloatArray, normal: FloatArray) -> FloatArray:
 
 
 def _fade(height: int, width: int) -> FloatArray:
-    """Return (height, width): 1 in the picture, falling to 0 at its edges."""
+    """Return (height, width): 1 inside the picture, decreasing to 0 at its edges."""
 
     def ramp(n: int, part: float) -> FloatArray:
         place = (np.arange(n) + 0.5) / n
@@ -152,11 +152,11 @@ def _fade(height: int, width: int) -> FloatArray:
 
 
 def covered(points: FloatArray, lamp: Rendering, blur: float) -> FloatArray:
-    """Return (h, w): how much of the lamp's light a point on the ground lacks, 0 to 1.
+    """Return (h, w) shaded share of the lamp's light on the ground, from 0 to 1.
 
     Args:
         points: (h, w, 3) in m.
-        lamp: what the lamp sees.
+        lamp: picture from the lamp.
         blur: standard deviation in the lamp's pixels.
     """
     outline = gaussian_filter((lamp.link >= 0).astype(float), blur)
@@ -169,18 +169,18 @@ def covered(points: FloatArray, lamp: Rendering, blur: float) -> FloatArray:
 COLDEST_DEGC, HOTTEST_DEGC = 25.0, 80.0
 """Ends of the colour scale."""
 OVERSAMPLING = 2
-"""Pixels drawn for one shown, in each direction."""
+"""Number of drawn pixels per shown pixel, in each direction."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RobotView:
-    """The picture without temperatures, at several pixels for each one shown."""
+    """Picture without temperatures, with several pixels per shown pixel."""
 
     rendering: Rendering
     brightness: FloatArray
-    """(height, width, 3) of the grey robot and the ground, 0 to 1."""
+    """(height, width, 3) colours of the grey robot and the ground, from 0 to 1."""
     light: FloatArray
-    """(height, width) on a white body, 0 to 1."""
+    """(height, width) light on a white body, from 0 to 1."""
     drums: Mapping[str, NDArray[np.bool_]]
     """Joint to the pixels (height, width) that show its drum."""
     centres: Mapping[str, tuple[float, float]]
@@ -219,7 +219,7 @@ def colours_of(degc: FloatArray) -> FloatArray:
 
 
 def colour_map() -> "Colormap":
-    """Return the scale: inferno without its ends, which are black and nearly white."""
+    """Return the colour scale: inferno without its black and nearly white ends."""
     from matplotlib import colormaps  # noqa: PLC0415  # heavy
     from matplotlib.colors import ListedColormap  # noqa: PLC0415  # heavy
 
@@ -239,13 +239,13 @@ def view_robot(robot: Robot, posture: str, height: int = 760) -> RobotView:
 def view_robots(
     robot: Robot, poses: Sequence[Pose], height: int = 760, slope_deg: float = 0.0
 ) -> list[RobotView]:
-    """Draw a robot in several poses, all at one scale.
+    """Draw a robot in several poses at one scale.
 
     Args:
         robot: any robot; every joint gets a drum.
-        poses: in each of which it is drawn.
+        poses: poses to draw.
         height: height of the painted images, in pixels.
-        slope_deg: the ground rises by this angle towards +x, through the origin.
+        slope_deg: slope of the ground, which rises towards +x and contains the origin.
     """
     slope = np.deg2rad(slope_deg)
     normal = np.array([-np.sin(slope), 0.0, np.cos(slope)])
@@ -277,7 +277,7 @@ def _view(
 ) -> RobotView:
     image, light = lit(rendering, sun, sky, normal)
     drums = {name: rendering.sees(drum_of(name)) for name in robot.joint_names}
-    boxes = find_objects(rendering.link + 1)  # of the links that show
+    boxes = find_objects(rendering.link + 1)  # of the visible links
     shown = {n: box for n, box in zip(rendering.links, boxes, strict=False) if box}
     return RobotView(
         rendering=rendering,
@@ -299,12 +299,12 @@ def _centre(
 
     Args:
         mask: (height, width).
-        rows: rows that have all of it.
-        columns: columns that have all of it.
+        rows: rows that contain the whole mask.
+        columns: columns that contain the whole mask.
     """
     pieces, _ = label(mask[rows, columns])
     sizes = np.bincount(pieces.ravel())
-    sizes[0] = 0  # where the drum does not show
+    sizes[0] = 0  # background, without the drum
     row, column = center_of_mass(pieces == sizes.argmax())
     x, y = columns.start + float(column), rows.start + float(row)
     return x / OVERSAMPLING, y / OVERSAMPLING

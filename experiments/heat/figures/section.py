@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 class _Settings(BaseModel):
-    """Settings that a page interprets; it shows the others unchanged."""
+    """Settings that a page interprets; others are shown unchanged."""
 
     robot: str = ""
     preset: str | None = None
@@ -64,12 +64,12 @@ def read_heat_result(path: Path, data: Mapping[str, Any]) -> HeatResult:
 
     Args:
         path: path of the file, for messages.
-        data: its content.
+        data: content of the file.
 
     Raises:
-        BadInput: it has another form; the message names the wrong key.
+        BadInput: the data have another form; the message names the wrong key.
     """
-    trials = data.get("trials", data.get("arms"))  # the key of older files
+    trials = data.get("trials", data.get("arms"))  # key of older files
     if isinstance(trials, dict) and all(
         isinstance(row, dict) for row in trials.values()
     ):
@@ -92,14 +92,14 @@ def heat_figures(
     prefix: str,
     problems: list[str],
 ) -> list[PageFigure]:
-    """Return temperatures, efforts and, where set-points were shifted, the shifts.
+    """Return the figures of temperatures, efforts and, if any, set-point shifts.
 
     Args:
         result: result of the experiment.
-        frames: controller to its rows.
-        robot: that stood; None where it is not known, which leaves out the shifts.
-        prefix: prefix of the names within the figures, one for each run of a page.
-        problems: gets a line for each figure that cannot be drawn.
+        frames: controller to the rows of its run.
+        robot: robot of the run; None: unknown, no figure of shifts.
+        prefix: prefix of the SVG ids in the figures, unique for each run of a page.
+        problems: list that gets a line for each figure that cannot be drawn.
     """
     from nao_testbed.experiments.heat.figures.temperatures import effort_figure  # noqa: PLC0415  # matplotlib
 
@@ -141,9 +141,9 @@ def heat_figures(
 
 
 def parts_of(result: HeatResult) -> list[HeatResult]:
-    """Return the result in parts of at most `MAX_ABREAST` controllers, alike in size.
+    """Split the result into parts of similar size, at most `MAX_ABREAST` controllers.
 
-    Four are two and two.
+    Four controllers give two parts of two.
     """
     names = list(result.trials)
     n_parts = max(1, math.ceil(len(names) / MAX_ABREAST))
@@ -173,10 +173,10 @@ def _temperature_plan(
 def power_over_time(
     result: HeatResult, frames: "Mapping[str, pd.DataFrame]", robot: Robot
 ) -> "Drawn | None":
-    """Draw the legs' power under all controllers, and the minimum for the coolest.
+    """Draw the legs' power under all controllers, and the minimum for the coolest one.
 
     Returns:
-        The figure; None where the rows hold no torques, or no leg bears anything.
+        The figure; None if the rows have no torques, or no leg carries a load.
     """
     from nao_testbed.experiments.heat.figures.charts import (  # noqa: PLC0415  # matplotlib
         legs_power_from,
@@ -211,7 +211,7 @@ def power_over_time(
 
 
 def picture_of(path: Path, caption: str, alt: str) -> list[PageFigure]:
-    """Return a picture of the run folder; empty where there is none."""
+    """Return a picture of the run folder; empty without one."""
     try:
         data = read_bytes(path)
     except OSError:
@@ -254,7 +254,7 @@ def outcome_rows(run: str, result: HeatResult) -> tuple[Row, ...]:
 
     Args:
         run: name of the run on the page.
-        result: result of its experiment.
+        result: result of the run.
     """
     quantities = _overview(shown_joints(result))
     if result.reference is not None:
@@ -269,11 +269,11 @@ def outcome_rows(run: str, result: HeatResult) -> tuple[Row, ...]:
 
 
 def _unknown(_: TrialResult) -> None:
-    """Return the power of a robot whose motor constants are guesses."""
+    """Return the text for the power of a robot with guessed motor constants."""
 
 
 def overview_table(sections: Sequence[Section]) -> DataTable | None:
-    """Return the rows of all runs; None where there are not at least two with any."""
+    """Return the rows of all runs; None for fewer than two runs with rows."""
     with_rows = [section for section in sections if section.outcome]
     if len(with_rows) < 2:
         return None

@@ -2,7 +2,7 @@
 
 All but the box are surfaces of revolution: a profile of radius and height turned about
 z, with the normals of the profile. Flat and straight faces need corners only at their
-edges; `PARTS` of them in each direction give points all over a surface.
+edges; a division into `PARTS` in each direction gives points all over a surface.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ AROUND = 40
 ALONG = 12
 """Rings of a sphere from pole to pole."""
 PARTS = 8
-"""Parts of an edge where the whole surface is sampled."""
+"""Parts of an edge if the whole surface is sampled."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -38,7 +38,7 @@ def capsule(radius: float, length: float, parts: int = 1) -> Solid:
     Args:
         radius: radius in m.
         length: distance of the centres of the half spheres in m; 0: a sphere.
-        parts: parts of the cylinder.
+        parts: number of parts of the cylinder's length.
     """
     turn = np.linspace(0.0, np.pi / 2.0, ALONG // 2 + 1)  # from the equator upwards
     out = np.stack([np.cos(turn), np.sin(turn)], axis=1)
@@ -105,9 +105,9 @@ def _turned(upper: FloatArray, normal: FloatArray, parts: int) -> Solid:
     """Turn a profile and its mirror image below about z.
 
     Args:
-        upper: (n, 2) radius and height of the profile in m, from the top down to where
-            the straight side begins.
-        normal: (n, 2) its unit normals.
+        upper: (n, 2) radius and height of the profile in m, from the top down to the
+            straight side.
+        normal: (n, 2) unit normals of the profile.
         parts: parts of the straight side.
     """
     side = np.linspace(1.0, -1.0, parts + 1)[1:-1, None] * upper[-1] * (0.0, 1.0)

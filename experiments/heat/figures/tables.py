@@ -39,7 +39,7 @@ from nao_testbed.experiments.heat.published import (
 )
 
 MAX_ROWS = 10
-"""Joints shown of a robot whose legs are not those of ES2659053."""
+"""Number of joints shown for a robot whose legs differ from those of ES2659053."""
 
 
 def has_published_legs(result: HeatResult) -> bool:
@@ -59,7 +59,7 @@ def why_not_comparable(result: HeatResult) -> str | None:
 
 
 def shown_joints(result: HeatResult) -> tuple[str, ...]:
-    """Return the joints to look at: the ten of ES2659053, or the hottest ones."""
+    """Return the joints to show: the ten of ES2659053, or the hottest ones."""
     if has_published_legs(result):
         return tuple(side + joint for side in "RL" for joint in LEG_JOINTS)
     trials = list(result.trials.values())
@@ -78,13 +78,13 @@ def hottest(trial: TrialResult) -> tuple[str, JointResult]:
 
 
 def mean_effort(trial: TrialResult, names: Sequence[str]) -> float:
-    """Return the mean |torque| of the joints named in N·m; NaN without any."""
+    """Return the mean |torque| of the given joints in N·m; NaN without joints."""
     efforts = [trial.joints[n].mean_abs_effort_nm for n in names if n in trial.joints]
     return sum(efforts) / len(efforts) if efforts else math.nan
 
 
 def legs_loss(trial: TrialResult, names: Sequence[str]) -> float:
-    """Return the Joule loss of the legs in J; without it that of the joints named."""
+    """Return the Joule loss of the legs in J; without legs that of the given joints."""
     if trial.legs_joule_loss_j is not None:
         return trial.legs_joule_loss_j
     return sum(trial.joints[n].joule_loss_j for n in names if n in trial.joints)
@@ -176,7 +176,7 @@ OF_JOINTS = (
 )
 """Columns of the joint table, for every controller."""
 SHORT = 2
-"""How many of them a terminal shows; the page has all."""
+"""Number of these columns on a terminal; pages show all."""
 
 
 def outcome_quantities(result: HeatResult) -> tuple[Quantity[TrialResult], ...]:
@@ -279,7 +279,7 @@ def outcome_quantities(result: HeatResult) -> tuple[Quantity[TrialResult], ...]:
                 f"flag: {flag.lower().replace('_', ' ')}", partial(_cycles, flag=flag)
             )
             for flag in flags
-            if flag.isupper()  # others are a controller's own counts: events
+            if flag.isupper()  # other names are event counts of a controller
         ),
         *([ENDED_EARLY] if any(trial.failure for trial in trials) else []),
         Quantity("simulated time", lambda trial: duration(trial.sim_s), is_extra=True),
@@ -291,10 +291,10 @@ def outcome_quantities(result: HeatResult) -> tuple[Quantity[TrialResult], ...]:
 
 
 def relative_quantities(result: HeatResult) -> tuple[Quantity[TrialResult], ...]:
-    """Return `outcome_quantities`, W and J as multiples where those are guesses.
+    """Return `outcome_quantities`; guessed W and J become multiples.
 
-    Powers become multiples of the final power of `HeatResult.reference`, losses of its
-    loss.
+    Powers become multiples of the final power of `HeatResult.reference`, losses
+    multiples of its loss.
     """
     quantities, reference = outcome_quantities(result), result.reference
     if reference is None:
@@ -317,7 +317,7 @@ def relative_quantities(result: HeatResult) -> tuple[Quantity[TrialResult], ...]
 
 
 POWER_UNITS = {"W": "power", "J": "that"}
-"""Unit to the name of what a relative value is divided by."""
+"""Unit to the name of the divisor of a relative value."""
 
 
 def _share(
@@ -333,17 +333,17 @@ def _share(
 
 
 def heat_tables(result: HeatResult) -> tuple[DataTable, ...]:
-    """Return the tables of a result, those without rows left out."""
+    """Return the tables of a result that have rows."""
     tables = (outcome_table(result), joint_table(result), published_table(result))
     return tuple(table for table in tables if table.rows)
 
 
 def terminal_tables(result: HeatResult, *, shows_all: bool = False) -> Group:
-    """Return the tables for a terminal, the results last.
+    """Return the tables for a terminal, with the results last.
 
     Args:
         result: result of the experiment.
-        shows_all: include the rows that are marked as extra.
+        shows_all: True: include the rows marked as extra.
     """
     outcome, *others = heat_tables(result)
     hidden = sum(row.is_extra for row in outcome.rows)
@@ -362,7 +362,7 @@ def terminal_tables(result: HeatResult, *, shows_all: bool = False) -> Group:
 
 
 def outcome_table(result: HeatResult) -> DataTable:
-    """Return a row for each quantity, a column for each controller."""
+    """Return the table of results: a row per quantity, a column per controller."""
     trials = list(result.trials.values())
     return DataTable(
         caption="Results",
@@ -373,7 +373,7 @@ def outcome_table(result: HeatResult) -> DataTable:
 
 
 def joint_table(result: HeatResult) -> DataTable:
-    """Return a row for each joint: temperatures and mean torque by controller."""
+    """Return the table of joints: temperatures and mean torque by controller."""
     trials = list(result.trials.values())
     rows: list[Row] = []
     legs = has_published_legs(result)
@@ -413,7 +413,7 @@ def joint_table(result: HeatResult) -> DataTable:
 
 
 def published_table(result: HeatResult) -> DataTable:
-    """Return a row for each published number: published, simulated, difference."""
+    """Return the table of published numbers: published, simulated, difference."""
     known = list(result.published) if has_published_legs(result) else []
     rows: list[Row] = []
     for name in known:
@@ -445,7 +445,7 @@ def published_table(result: HeatResult) -> DataTable:
 
 
 def _worth(known: Sequence[str]) -> str:
-    """Return what was fitted and what was predicted."""
+    """Return a sentence on fitted and predicted values."""
     words = []
     if "fixed" in known:
         words.append(f"The preset “{PRESET}” was fitted to fixed.")
@@ -496,7 +496,7 @@ def _lifetime(trial: TrialResult) -> str:
 
 
 def ratio_to_minimum(power_w: float | None, least_w: float | None) -> str:
-    """Return a power over the least; a dash where next to nothing is needed."""
+    """Return the ratio of a power to the minimum; a dash for a minimum near 0."""
     if power_w is None or least_w is None or least_w < SMALLEST_LEAST_W:
         return NOTHING
     return f"{number(power_w / least_w, 2)} ×"

@@ -1,9 +1,9 @@
-"""Joint temperatures over time, and efforts: the charts of ES2659053T3, fig. 4a to 5b.
+"""Charts of joint temperatures and efforts, as in ES2659053T3, fig. 4a to 5b.
 
-Temperatures: a row for each leg, a column for each controller; the five joints of the
-patent, its shut-down temperature and, for the published experiment only, its end
-values; otherwise the foot says why they are missing. Robots with other legs get one row
-with their hottest joints.
+Temperatures: a row per leg, a column per controller. Each panel shows the five joints
+    of the patent, its shut-down temperature and, for the published experiment only, its
+    end values; otherwise the footer gives the reason for their absence. Robots with
+    other legs get one row with their hottest joints.
 
 Efforts: mean torques of the joints, and the mean limits in force.
 
@@ -53,17 +53,17 @@ if TYPE_CHECKING:
 
 
 COLUMN_WIDTH, ROW_HEIGHT = 4.4, 2.9
-"""Of a panel, in inches."""
+"""Size of a panel, in inches."""
 ROOM = 1.3
-"""Width of a panel over that of its curves: room for the labels at their ends."""
+"""Width of a panel over that of its curves, to leave room for labels at their ends."""
 LABEL_GAP_DEGC = 3.6
-"""Labels at the ends of the curves keep this distance."""
+"""Minimum distance between labels at the ends of curves, in °C."""
 NAME_SPAN = (0.685, 0.97)
-"""From where to where the name of a published value reaches, of the time shown."""
+"""Extent of the name of a published value, as fractions of the time axis."""
 LEG_COLUMNS = frozenset(side + joint for side in SIDES for joint in LEG_JOINTS)
 """Labels of the curves, which distinguish them from lines and marks."""
 MAX_POINTS = 600
-"""Of a curve: more cannot be seen, and would only make the file long."""
+"""Largest number of points of a curve; more are invisible and enlarge the file."""
 
 
 def temperature_figure(
@@ -93,7 +93,7 @@ def temperature_figure(
 
 
 def _temperature_range(result: HeatResult) -> tuple[float, float]:
-    """Return an axis that holds every temperature, and the shut-down line."""
+    """Return the range of an axis with all temperatures and the shut-down line."""
     values = [SHUT_DOWN_DEGC]
     for trial in result.trials.values():
         for joint in shown_joints(result):
@@ -103,7 +103,7 @@ def _temperature_range(result: HeatResult) -> tuple[float, float]:
 
 
 def _ends_early(result: HeatResult, trial: TrialResult) -> bool:
-    """Return True if names stand at the curves' ends; other words are right of them."""
+    """Return True if names are placed at the ends of curves, not at the right edge."""
     return trial.sim_s <= 0.5 * 60.0 * result.minutes
 
 
@@ -135,10 +135,11 @@ def _draw_curves(
     side: str,
     result: HeatResult,
 ) -> None:
-    """Draw temperatures over time, each curve named at its end.
+    """Draw temperatures over time, with a name at the end of each curve.
 
-    Names stand right of all lines, also of a robot that ended early: one that ended in
-    the first half of the time would need too long a pointer, and is named at its end.
+    Names are right of all lines. The exception is a robot that ended in the first half
+    of the time: the pointer would be too long, so the names are at the ends of its
+    curves.
     """
     ends: dict[str, tuple[float, float]] = {}
     colours = joint_colours(joints)
@@ -231,7 +232,7 @@ def _draw_published(
 
 
 def _name_mark(axes: "Axes", minutes: float, degc: float, colour: str) -> None:
-    """Write a published value left of its mark, where no curve passes."""
+    """Write a published value left of its mark, at a place without a curve."""
     begin, end = NAME_SPAN[0] * minutes, NAME_SPAN[1] * minutes
     taken = [(SHUT_DOWN_DEGC, SHUT_DOWN_DEGC)]
     for line in axes.lines:
@@ -258,10 +259,10 @@ def effort_figure(
     frames: "Mapping[str, pd.DataFrame]",
     effort_limits: Mapping[str, float],
 ) -> "Figure":
-    """Return bars of mean |torque|, with the mean limit in force as a mark.
+    """Return a bar chart of mean |torque|, with the mean limit in force as a mark.
 
-    The limit is the mean stiffness over the run times the torque at stiffness 1; it is
-    left out where either is not known, and where a current was limited as well.
+    The limit is the mean stiffness over the run times the torque at stiffness 1. It is
+    omitted if either is unknown, or if a current was limited too.
     """
     rows = panel_rows(result)
     n = len(result.trials)
@@ -312,7 +313,7 @@ def _mean_limits(
     joints: Sequence[str],
     effort_limits: Mapping[str, float],
 ) -> FloatArray:
-    """Return mean limits in force in N·m, NaN where they are not known."""
+    """Return mean limits in force in N·m; NaN if unknown."""
     limits = np.full(len(joints), np.nan)
     if frame is None:
         return limits
@@ -320,7 +321,7 @@ def _mean_limits(
     for i, joint in enumerate(joints):
         column = f"stiffness.{joint}"
         if f"current_limit.{joint}" in frame.columns:
-            continue  # the least of two limits, of which one is in A
+            continue  # the current limit in A may be the smaller one
         if column in frame.columns and joint in effort_limits and len(frame) > 1:
             stiffness = np.trapezoid(frame[column].to_numpy(float), time_s)
             limits[i] = effort_limits[joint] * stiffness / (time_s[-1] - time_s[0])
@@ -338,7 +339,8 @@ def draw_heat_figures(
     Args:
         result: result of the experiment.
         frames: controller to the rows of its run (`sim.recording.run_folder.read_run`);
-            a trial without rows is drawn from its first to its last temperature.
+            a trial without rows is drawn as a line from its first to its last
+            temperature.
         folder: folder of the files.
         effort_limits: joint to torque at stiffness 1 in N·m; None: those of the
             result's settings.
@@ -362,20 +364,20 @@ def draw_heat_figures(
     settings = settings_of(result)
     for name, (title, figure) in figures.items():
         save_figure(figure, folder / f"{name}.png", title, settings)
-        figure.set_layout_engine("none")  # settled: not again for the second file
+        figure.set_layout_engine("none")  # computed once, not again for the second file
         save_figure(figure, folder / f"{name}.svg", title, settings)
     return [folder / f"{name}.png" for name in figures]
 
 
 def panel_rows(result: HeatResult) -> dict[str, tuple[str, ...]]:
-    """Return the joints of each row of panels, by the side they begin with."""
+    """Return side to the joints of its row of panels."""
     if has_published_legs(result):
         return {s: tuple(s + joint for joint in LEG_JOINTS) for s in SIDES}
     return {"": shown_joints(result)[:MAX_JOINTS]}
 
 
 def run_line(result: HeatResult) -> str:
-    """Return the run's settings in one short line, for the foot of a figure."""
+    """Return the run's settings as one short line for the footer of a figure."""
     offsets = [f"{n} {a:+.2f}°" for n, a in result.misalignment_deg.items() if a]
     if len(offsets) > 3:
         largest = max(abs(a) for a in result.misalignment_deg.values())
@@ -393,7 +395,7 @@ def run_line(result: HeatResult) -> str:
 def write_footer(
     figure: "Figure", result: HeatResult, remark: str | None = None
 ) -> None:
-    """Write the run's settings below everything, small; a remark on its own line."""
+    """Write the run's settings small at the bottom, and a remark below them."""
     letters = int(20 * figure.get_size_inches()[0])
     lines = [run_line(result), *([] if remark is None else [remark])]
     figure.supxlabel(
@@ -406,7 +408,7 @@ def write_footer(
 
 
 def settings_of(result: HeatResult) -> dict[str, object]:
-    """Return what a figure's reader needs to repeat the run."""
+    """Return the settings that are needed to repeat the run."""
     return {
         "minutes": result.minutes,
         "posture": result.posture,

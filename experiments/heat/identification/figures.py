@@ -24,31 +24,32 @@ if TYPE_CHECKING:
 
 
 ROOM = 1.2
-"""Width of a panel over that of its curves: room for the labels at their ends."""
+"""Width of a panel over that of its curves, to leave room for labels at their ends."""
 LABEL_GAP = 0.055
-"""Of the axis's height, between two labels."""
+"""Distance between two labels, as a share of the axis's height."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FittedCurve:
-    """A motor's temperatures, and what the model says of them."""
+    """Measured and fitted temperatures of a motor."""
 
     name: str
     time_s: FloatArray
     measured_degc: FloatArray
-    """NaN where it was not measured."""
+    """Measured temperature in °C; NaN if not measured."""
     fitted_degc: FloatArray
     unseen_from_s: float | None = None
-    """Rows from here on were not fitted, but predicted; None: all were fitted."""
+    """Time in s from which rows are predicted, not fitted; None: all rows are
+    fitted."""
 
 
 def fit_figure(
     curves: Sequence[FittedCurve], title: str, resolution_k: float = 0.0
 ) -> "Figure":
-    """Return measured and fitted temperatures, with the residuals below.
+    """Return a figure of measured and fitted temperatures, with the residuals below.
 
     Args:
-        curves: curves; those of one name share a colour and a label.
+        curves: curves; curves with the same name share a colour and a label.
         title: title with the finding.
         resolution_k: step of the sensor, drawn as a band of half a step up and down.
     """
@@ -97,14 +98,14 @@ def interval_figure(
     title: str,
     widest: float = 1.0,
 ) -> "Figure":
-    """Return estimates with their intervals, a panel a quantity, the truth as a line.
+    """Return a figure of estimates with intervals, a panel per quantity, and the truth.
 
     Args:
-        rows: way of estimating to quantity to estimate.
+        rows: method to quantity to estimate.
         truth: quantity to its true value, not 0.
-        title: the finding.
-        widest: what lies further from the truth than this share of it is cut, and
-            marked with an arrow.
+        title: title with the finding.
+        widest: largest relative distance from the truth that is drawn; longer intervals
+            are cut and marked with an arrow.
     """
     from matplotlib.ticker import MaxNLocator  # noqa: PLC0415  # heavy
 

@@ -2,8 +2,8 @@
 
     log = heat_log_of_file(read_log(Path("knee.csv")))
 
-Rows are repaired if that is certain, and cut where the heating current is unknown;
-impossible values, or values in another unit, are rejected.
+Rows are repaired if the repair is unambiguous, and split where the heating current is
+unknown. Impossible values, or values in another unit, are rejected.
 """
 
 from collections.abc import Callable
@@ -27,12 +27,12 @@ from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.thermal.one_node_fit import MIN_TEMPERATURES, HeatRecord
 
 GAP_ROWS, SHORTEST_GAP_S = 10.0, 5.0
-"""A gap is longer than this many usual steps, and than this many seconds."""
+"""A gap is longer than this number of usual steps, and longer than this time in s."""
 WARM_DEGC = 60.0
-"""A motor in use that was never colder, and got hot, is rather one in °F."""
+"""If a hot motor was never colder than this, its temperatures are probably in °F."""
 HOT_DEGC = 90.0
 ROW_STEP_S = 1.0
-"""Between the rows that are kept, in s: the temperature sensors are as slow."""
+"""Time between stored rows in s, that of the temperature sensors."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -42,14 +42,14 @@ class HeatLog:
     name: str
     """Source of the records."""
     records: tuple[HeatRecord, ...]
-    """In the order of time; a new one begins after each gap."""
+    """Records in the order of time; a new record begins after each gap."""
     repairs: tuple[Repair, ...] = ()
 
 
 def _build(
     log: Log, motor: str, degc: FloatArray, current: FloatArray, gap_s: float | None
 ) -> HeatLog:
-    """Sort rows, and cut them where the heating current is unknown."""
+    """Sort rows, and split them where the heating current is unknown."""
     name, time_s = f"{log.path}, {motor}" if motor else str(log.path), log.time_s
     done = list(log.repairs)
 
@@ -96,7 +96,7 @@ def _build(
 def _records(
     rows: pd.DataFrame, gap_s: float, note: Callable[[str, int, str], None]
 ) -> list[HeatRecord]:
-    """Return a record for each stretch between gaps; omit those that are too short."""
+    """Return one record per interval between gaps; omit too short ones."""
     time_s = rows.index.to_numpy(np.float64)
     cuts = np.flatnonzero(np.diff(time_s) > gap_s) + 1
     for before, after in zip(time_s[cuts - 1], time_s[cuts], strict=True):
@@ -130,13 +130,13 @@ class HeatLogCfg(Checked):
     torque_constant: (
         Annotated[float, Field(gt=0.0, title="torque constant in N·m/A")] | None
     ) = None
-    """K in N·m/A, joint side: makes currents of torques."""
+    """K in N·m/A, joint side, to convert torques to currents."""
     gap_s: Annotated[float, Field(gt=0.0, title="gap")] | None = None
-    """Time between rows from which on the heating between them is unknown; None: ten
-    times the usual step, and at least 5 s. A current that is missing for less is taken
-    between its neighbours."""
+    """Time between rows from which the heating between them is unknown; None: ten times
+    the usual step, and at least 5 s. A current that is missing for a shorter time is
+    interpolated."""
     trusts_units: bool = False
-    """Take temperatures as the header says, however unlikely they are."""
+    """True: accept the units of the header even for unlikely temperatures."""
 
 
 def heat_log_of_file(
@@ -144,17 +144,17 @@ def heat_log_of_file(
 ) -> HeatLog:
     """Return the records of a motor in a file.
 
-    Rows out of order, doubled, or without a value are repaired, and `repairs` says so;
-    what could mean two things is refused.
+    Unsorted, duplicate or incomplete rows are repaired and listed in `repairs`;
+    ambiguous data are rejected.
 
     Args:
         log: log of a CSV or a Parquet file.
-        cfg: what the file does not say; None: nothing.
-        motor: whose columns are taken; empty for a log of one motor.
+        cfg: settings that the file does not contain; None: the defaults.
+        motor: motor whose columns are used; empty for a log of one motor.
 
     Raises:
-        BadInput: a column is missing or there twice, a value is impossible in its unit,
-            or too little is left.
+        BadInput: a column is missing or duplicated, a value is impossible in its unit,
+            or too few rows remain.
     """
     cfg = cfg or HeatLogCfg()
     degree_name = log.column(motor, "temperature")
@@ -215,11 +215,11 @@ def heat_log_of_run(
 
     Currents are the motor torques of the run over the torque constant of the one-node
     model, so that a fit recovers R/C and λ/C of `robot.motors`. Rows of fast-forward
-    hold the torque that heated the motors: exact temperatures recover the constants to
-    1e-4.
+    have the torque that heated the motors, so exact temperatures recover the constants
+    to 1e-4.
 
     Args:
-        run: run of a folder; that of a crashed process may be incomplete.
+        run: run; that of a crashed process may be incomplete.
         joint: name of the joint; its motor may drive others too.
         robot: robot with the torque constants.
         seen: `sensor`: the quantised sensor value; `truth`: the temperature of the

@@ -1,4 +1,4 @@
-"""From a CSV file or a run to a fit, beside the robot's own constants; its table."""
+"""Fit of a CSV file or a run, and a table with the robot's own constants."""
 
 import math
 import sys
@@ -34,32 +34,32 @@ class IdentifyCfg:
     """Options; see `nao-testbed identify --help`."""
 
     source: Path
-    """A CSV or Parquet file, or a run folder."""
+    """CSV or Parquet file, or run folder."""
     joints: tuple[str, ...] = ()
-    """Of a run, or a file of many motors: at least one, with motors of one kind. Of a
-    file of one motor: one or none; it names the torque constant, and the constants to
-    compare with."""
+    """Joints to fit. For a run, or a file of several motors: at least one, with motors
+    of one kind. For a file of one motor: at most one; it selects the torque constant,
+    and the constants for comparison."""
     ambient_degc: float | None = None
-    """Where it is known; None fits it."""
+    """Ambient temperature in °C; None: fit it."""
     resistance: float | None = None
-    """R in Ω; None: the joint's, or none."""
+    """R in Ω; None: the joint's, if a joint is given."""
     gap_s: float | None = None
     trusts_units: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Identified:
-    """A fit, what it rests on, and what the robot's tables say."""
+    """Fit with its data, and the constants of the robot's tables."""
 
     logs: tuple[HeatLog, ...]
     fit: OneNodeFit
     known: KnownResistance | None
-    """C and λ; None where no resistance is known."""
+    """C and λ; None without a known resistance."""
     table: OneNodeHeating | None
-    """Of the joint's motor; None where no joint was named."""
+    """Constants of the joint's motor; None without a joint."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the contract of `--json`; what has no end is null."""
+        """Return the data for `--json`; an infinite value is null."""
         numbers = {name: number for name, number, _ in beside_table(self)}
         numbers["ambient"] = self.fit.ambient
         return {
@@ -85,7 +85,7 @@ def identify(
     """Read the source and fit the one-node model to it.
 
     Args:
-        cfg: options.
+        cfg: options of the command.
         robot: robot with the joints of `cfg`.
         on_tried: callback, as in `fit_one_node`.
 
@@ -115,7 +115,7 @@ def identify(
 
 
 def beside_table(found: Identified) -> list[tuple[str, Estimate, float | None]]:
-    """Return of each constant its name, the estimate, and the robot's own or None."""
+    """Return per constant its name, the estimate, and the robot's own value or None."""
     fit, known = found.fit, found.known
     numbers = {"R/C": fit.heating, "λ/C": fit.rate}
     if fit.rate.value > 0.0:
@@ -209,7 +209,7 @@ def run_identify(cfg: IdentifyCfg, robot: Path | None, json_file: str | None) ->
     """Identify, print the table and the repairs of the log.
 
     Raises:
-        BadInput: something asked for cannot be used, or the file not be written.
+        BadInput: an option or the source is invalid, or the file cannot be written.
     """
     check_json_file(json_file)
     with count_bar("reading") as tell:

@@ -1,25 +1,25 @@
 """Losses of the leg motors, their needed part, and possible savings.
 
 A motor loses c <T²>, c = R / K². Of all contact forces that carry the robot in its true
-posture, one set costs the least (`controllers.heat_minimization.least_loss`): its
-torques T* are needed, c T*² a motor. The rest is useless: the soles press against each
-other by **one internal wrench** w, which does to the left sole what it does, opposite,
-to the right one,
+posture, one set has the minimum loss (`controllers.heat_minimization.least_loss`). Its
+torques T* give the needed loss, c T*² per motor. The rest is useless: the soles press
+against each other by **one internal wrench** w on the left sole and -w on the right
+sole,
 
     T = T* - S (C_l - C_r) w.
 
-A motor may need more than it has now, so that others need less: its useless watts are
-then negative. Needed is what forces at the soles need with gears that turn freely:
-stuck ones bear a part, so that a robot which is set right may lose less than that in
-all (on a NAO in PoseInit 0.33 W of 0.55 W).
+At the minimum, a motor may need more than now so that others need less; its useless
+loss is then negative. The needed loss assumes gears that turn freely. Stuck gears carry
+a part of the load, so an aligned robot may have a smaller total loss (a NAO in PoseInit
+0.33 W instead of 0.55 W).
 
-**What a set-point would save.** Both soles flat on the floor where they stand, the
-servos as springs, no gear friction:
+**Saving by a set-point.** With both soles flat on the floor at their place, servos as
+springs, and no gear friction,
 
-    T = kp (θ* - θ),   T = S (g - Σ C_i w_i),   sole beside sole as now, but flat
+    T = kp (θ* - θ),   T = S (g - Σ C_i w_i),   soles placed as now, but flat
 
-are solved for angles and wrenches after the set-point θ* of the misaligned joint was
-moved by minus its error. Stuck gears may keep part of the old torques.
+are solved for angles and wrenches, with the set-point θ* of the misaligned joint moved
+by minus its error. Stuck gears may retain a part of the old torques.
 """
 
 from dataclasses import dataclass
@@ -51,9 +51,9 @@ from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.thermal import HeatingCfg, make_heating
 
 LIMIT_DEGC = 80.0
-"""Where the robot of [ES2659053T3] is shut down."""
+"""Temperature in °C at which the robot of [ES2659053T3] shuts down."""
 AHEAD_S = 900.0
-"""How far temperatures are foretold: 15 minutes."""
+"""Prediction time of temperatures in s: 15 minutes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +67,7 @@ class MotorLoss:
     needed_w: float
     temperature_degc: float | None
     time_to_limit_s: float | None
-    """At the present loss; None: never, or no temperature."""
+    """Time in s at the present loss; None: never, or no temperature."""
 
     @property
     def useless_w(self) -> float:
@@ -88,19 +88,19 @@ class InternalWrench:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LegLosses:
-    """The heat of the legs."""
+    """Losses of the legs."""
 
     motors: tuple[MotorLoss, ...]
     wrench: InternalWrench
 
     @property
     def loss_w(self) -> float:
-        """Of all motors of the legs."""
+        """Joule loss of all leg motors in W."""
         return sum(motor.loss_w for motor in self.motors)
 
     @property
     def needed_w(self) -> float:
-        """The least that carries the robot in this posture, without stuck gears."""
+        """Minimum loss in W that carries the robot in this posture, with free gears."""
         return sum(motor.needed_w for motor in self.motors)
 
     @property
@@ -115,28 +115,29 @@ class Saving:
 
     joint: str
     set_point_deg: float
-    """By how much its set-point is moved."""
+    """Change of the set-point in degrees."""
     loss_w: float
-    """Of the legs now."""
+    """Present loss of the legs in W."""
     loss_after_w: float
-    """And then."""
+    """Loss after the change in W."""
     cooler_k: dict[str, float]
-    """Motor to how much cooler it is after 15 minutes; empty without temperatures."""
+    """Motor to its temperature reduction after 15 minutes; empty without
+    temperatures."""
 
     @property
     def saved_w(self) -> float:
-        """In W."""
+        """Saved power in W."""
         return self.loss_w - self.loss_after_w
 
 
 class LegAccount:
-    """Splits the heat of one log under one explanation."""
+    """Split of the heat of one log under one explanation."""
 
     def __init__(self, model: StandingModel, seen: Standing, fit: StandingFit) -> None:
-        """Take the state that explains the log.
+        """Start from the state that explains the log.
 
         Raises:
-            BadInput: no forces at the soles carry the robot in it.
+            BadInput: no forces at the soles carry the robot in this state.
         """
         robot = model.robot
         self._model, self._seen, self._fit, self._robot = model, seen, fit, robot
@@ -174,9 +175,9 @@ class LegAccount:
         return LegLosses(motors=tuple(motors), wrench=self._internal_wrench())
 
     def saving(self, joint: str, degrees: float) -> Saving | None:
-        """Return what it saves to move the set-point of a joint by -degrees.
+        """Return the saving by moving the set-point of a joint by -degrees.
 
-        None where the robot would not stand on both soles then.
+        None if the robot would then not stand on both soles.
         """
         robot, seen = self._robot, self._seen
         k = robot.leg_joints.index(joint)
@@ -225,7 +226,7 @@ class LegAccount:
         return problem, least
 
     def _least_wrenches(self) -> FloatArray:
-        """Return the wrenches of the least loss as `StandingModel.wrenches` does."""
+        """Return the wrenches of minimum loss, as in `StandingModel.wrenches`."""
         dynamics, up = self._dynamics, self._up
         dynamics.update(self._model.true_angles(self._fit))
         normals = sole_normals(dynamics.point_positions, self._foot, up)
@@ -260,15 +261,15 @@ class LegAccount:
 def settled_effort(
     model: StandingModel, fit: StandingFit, shift: FloatArray
 ) -> FloatArray | None:
-    """Return the motors' torques after set-points were moved, gears without friction.
+    """Return the motors' torques after a shift of set-points, without gear friction.
 
     Args:
         model: model of the log.
-        fit: the state now.
-        shift: (n_legs,) of the set-points, in rad.
+        fit: present state.
+        shift: (n_legs,) shift of the set-points, in rad.
 
     Returns:
-        (n_motors,) in N·m; None where both soles flat on the floor do not carry it.
+        (n_motors,) in N·m; None if both soles flat on the floor cannot carry the robot.
     """
     equilibrium = _Equilibrium(model, fit, shift)
     found = root(equilibrium.residual, equilibrium.start, method="hybr")
@@ -278,7 +279,7 @@ def settled_effort(
 
 
 class _Equilibrium:
-    """Springs between set-points and soles: 12 angles and a wrench on the second."""
+    """Equilibrium of springs: 12 angles, and a wrench on the second sole."""
 
     def __init__(
         self, model: StandingModel, fit: StandingFit, shift: FloatArray
@@ -309,7 +310,7 @@ class _Equilibrium:
         self.start = np.concatenate((q[self._legs], z[6:12]))
 
     def residual(self, x: FloatArray) -> FloatArray:
-        """Return torques and closure that are left over."""
+        """Return the residual torques and the closure error."""
         q = self._other.copy()
         q[self._legs] = x[: self._n]
         measured = x[: self._n] - self._error
@@ -318,7 +319,7 @@ class _Equilibrium:
         servo = self._kp * (self._set_point - mean)
         torque = (self._model.sharing @ state.tau)[self._motors]
         rows = servo - torque
-        # Of joints on one motor the second says how they stand to each other.
+        # For joints on one motor the second row is the difference of their angles.
         _, first = np.unique(self._motors, return_index=True)
         follows = np.ones(self._n, dtype=np.bool_)
         follows[first] = False
@@ -334,7 +335,7 @@ class _Equilibrium:
         return np.asarray(self._model.sharing @ state.tau)
 
     def _measured(self, angles: FloatArray) -> FloatArray:
-        """Return what the motors measure of leg angles, joint by joint."""
+        """Return the motors' measurement of leg angles, joint by joint."""
         count = np.bincount(self._motors)
         total = np.bincount(self._motors, weights=angles)
         return np.asarray(total[self._motors] / count[self._motors])

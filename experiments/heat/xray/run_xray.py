@@ -22,7 +22,7 @@ def run_xray_command(
     """Read the log, print the tables, write JSON and figure; return the exit status.
 
     Raises:
-        BadInput: the log cannot be used, or a file not be written.
+        BadInput: the log is invalid, or a file cannot be written.
     """
     check_json_file(json_file)
     check_figure_file(figure)

@@ -22,21 +22,22 @@ from nao_testbed.models import BadInput, Robot, UnknownName
 from nao_testbed.sim.recording.channels import TIME_COLUMN
 
 READ = ("q", "target", "current", "torque", "temperature", "fsr", "accelerometer")
-"""Signals that the X-ray reads."""
+"""Signals used by the X-ray."""
 BEYOND_RANGE_RAD = 0.35
-"""No joint reads an angle so far beyond its stops: 20°."""
+"""Largest plausible reading beyond a joint stop: 20°."""
 MAX_FSR_WEIGHTS = 4.0
-"""Times the robot's weight: more is no sum of forces under its soles."""
+"""Largest plausible sum of sole forces, as a multiple of the weight."""
 MIN_FSR_WEIGHTS = 0.2
-"""A tenth is what the weight in kg looks like; a lifted robot has less yet."""
+"""Share of the weight; a sum near a tenth of the weight is probably in kg, and below
+that the robot is lifted."""
 
 
 def check_sensors(log: Log, robot: Robot) -> Log:
-    """Return the rows that have a time, and the columns of `READ` that have a value.
+    """Return the rows with a time, and the columns of `READ` with a value.
 
     Raises:
-        BadInput: a column is missing, unknown or in other units than its name says, or
-            times do not rise.
+        BadInput: a column is missing, unknown or in another unit than its name states,
+            or times do not increase.
     """
     repairs = list(log.repairs)
     is_known = np.isfinite(log.time_s)
@@ -59,7 +60,7 @@ def check_sensors(log: Log, robot: Robot) -> Log:
         members, known = reading.members(robot), {}
         for member, values in log.signals.get(signal, {}).items():
             if not member:
-                continue  # a column of one motor's log
+                continue  # column of a log of one motor
             if member not in members:
                 what = f"{log.path}: {signal} of"
                 raise UnknownName(what, member, members, robot.name)
@@ -80,7 +81,7 @@ def _require(log: Log, robot: Robot) -> None:
     """Check that a log has angles and currents of every leg joint.
 
     Raises:
-        BadInput: one is missing; the message names the present ones.
+        BadInput: a column is missing; the message names the present ones.
     """
     legs = robot.leg_joints
     motors = dict.fromkeys(robot.joints[robot.joint_index(n)].motor for n in legs)
@@ -100,10 +101,11 @@ def _require(log: Log, robot: Robot) -> None:
 
 
 def _refuse_units(log: Log, robot: Robot) -> None:
-    """Refuse values that cannot be in the unit of their column.
+    """Reject values that cannot be in the unit of their column.
 
     Raises:
-        BadInput: the message names the column, the value, and what it looks like.
+        BadInput: a value is impossible; the message has the column, the value and the
+            probable unit.
     """
     for signal in ("q", "target", "current", "torque", "temperature"):
         for name, values in log.signals.get(signal, {}).items():

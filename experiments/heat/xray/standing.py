@@ -1,9 +1,9 @@
-"""Last stretch of a log in which the robot stood still, as means of its sensors.
+"""Last interval of a log in which the robot stood still, as means of its sensors.
 
-It extends back from the end as long as every leg joint is within `STILL_RAD` of its
-final angle and the soles carry the weight, without its first seconds, in which the
-soles settle. Heat is the mean of this stretch; angles and forces are those of its end.
-Noise averages out; the sensor models include the other errors.
+The interval extends back from the end as long as every leg joint is within `STILL_RAD`
+of its final angle and the soles carry the weight. Its first seconds, in which the soles
+settle, are omitted. Heat is the mean of the interval; angles and forces are those of
+its end. Noise averages out; the sensor models include the other errors.
 """
 
 from collections.abc import Sequence
@@ -24,29 +24,29 @@ STILL_RAD = np.deg2rad(0.4)
 LAST_ROWS = 50
 """Number of last rows, whose median is the final angle."""
 END_S = 1.0
-"""Over which the last temperature is averaged."""
+"""Averaging time of the last temperature, in s."""
 SHORTEST_S = 2.0
-"""A stretch that is shorter says nothing: sensors are noisy, and robots swing."""
+"""Shortest usable interval in s, because of sensor noise and swings."""
 SETTLING_S = 5.0
-"""Omitted beginning of the stretch in s, at most half of it."""
+"""Omitted beginning of the interval in s, at most half of it."""
 POSE_S = 30.0
 """Longest time over which angles and forces are averaged."""
 MIN_ON_SOLES = 0.5
-"""Share of the weight that the force sensors must feel."""
+"""Minimum share of the weight on the force sensors."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Standing:
-    """Means over the stretch; None where the log has no such sensor."""
+    """Means over the interval; None for a missing sensor."""
 
     name: str
-    """Of the log."""
+    """Name of the log."""
     log_s: float
-    """Length of the log."""
+    """Length of the log in s."""
     still_s: float
-    """Length of the stretch at its end whose heat is counted."""
+    """Length in s of the interval whose heat is averaged."""
     rows: int
-    """In the stretch."""
+    """Number of rows in the interval."""
     q: FloatArray
     """(n_joints,) measured angles in rad."""
     target: FloatArray | None
@@ -54,7 +54,7 @@ class Standing:
     effort: FloatArray
     """(n_motors,) torques on the joint's side in N·m; 0 for motors without data."""
     mean_square: FloatArray
-    """(n_motors,) mean squared torques in N²m², the sensor's noise taken off."""
+    """(n_motors,) mean squared torques in N²m², without the sensor's noise."""
     temperature: FloatArray | None
     """(n_motors,) at the end, in °C."""
     fsr: FloatArray | None
@@ -66,11 +66,11 @@ class Standing:
 
 
 def find_standing(log: Log, robot: Robot) -> Standing:
-    """Return the last stretch of a log in which the robot stood still.
+    """Return the last interval of a log in which the robot stood still.
 
     Raises:
-        BadInput: as `check_sensors`; it moves or hangs to the end, or the stretch lacks
-            a value.
+        BadInput: as in `check_sensors`; or the robot moves or hangs until the end, or a
+            value is missing.
     """
     log = check_sensors(log, robot)
     rows = _still_rows(log, robot)
@@ -114,7 +114,7 @@ def _posture(robot: Robot) -> Posture:
 
 
 def _still_rows(log: Log, robot: Robot) -> IndexArray:
-    """Return the rows of the stretch, as indices."""
+    """Return the rows of the interval, as indices."""
     time_s, angles = log.time_s, log.signals["q"]
     if len(time_s) < 2 or time_s[-1] - time_s[0] < SHORTEST_S:
         raise BadInput(
@@ -133,7 +133,7 @@ def _still_rows(log: Log, robot: Robot) -> IndexArray:
                 "leave no leg joint empty."
             )
         way = np.abs(values - np.median(known[-LAST_ROWS:]))
-        is_still &= ~(way > STILL_RAD)  # a row without the angle does not end it
+        is_still &= ~(way > STILL_RAD)  # NaN does not end the interval
         most = float(np.nanmax(way[is_last]))
         if most > farthest:
             mover, farthest = name, most
@@ -213,7 +213,7 @@ def _efforts(log: Log, robot: Robot, rows: IndexArray) -> tuple[FloatArray, Floa
 def _all_of(
     log: Log, signal: str, members: Sequence[str], rows: IndexArray
 ) -> FloatArray | None:
-    """Return means of a signal; None where any of its members is missing."""
+    """Return means of a signal; None if a member is missing."""
     columns = log.signals.get(signal, {})
     means = [_mean(columns[n], rows) if n in columns else np.nan for n in members]
     return np.array(means) if means and np.isfinite(means).all() else None

@@ -1,10 +1,9 @@
 """Model of a standing robot's sensors: foot wrenches and angle errors.
 
-Unknown are the wrench w_i of the ground on each of the two soles, the error e_j of each
-leg angle, the true vertical u, the floor's normal n and height h_0, and the deviations
-of the weight W = m g and of the centre of mass c from the model.
-With θ the measured angles and everything evaluated at q = θ + e, the means of a log
-must agree with
+The unknowns are the wrench w_i of the ground on each sole, the error e_j of each leg
+angle, the true vertical u, the floor's normal n and height h_0, and the deviations of
+the weight W = m g and of the centre of mass c from the model. With the measured angles
+θ, and everything evaluated at q = θ + e, the means of a log must agree with
 
     motors      S (g - Σ C_i w_i) = T ± gear friction
     weight      Σ w_i = ((W + ΔW) u, 0) about the centre of mass c + Δc
@@ -12,18 +11,18 @@ must agree with
     pressure    each w_i acts within its sole
     sensors     force sensors: the shares of w_i;  accelerometer: u
     floor       n = u - D s,   D_k = ∂n/∂e of both ankles about axis k
-    feet        place and yaw of one sole beside the other, as the posture has them
+    feet        position and yaw of one sole relative to the other, as in the posture
 
 S, g, C as in `controllers.heat_minimization.standing_problem`. Each line is a row of
-residuals over its standard deviation, so the sum of squares is -2 log likelihood; a
-hypothesis "joint j is off" is nothing but a wider prior of e_j, "the floor slopes" one
-of s, "it carries something" one of ΔW and Δc. A slope s is the angle by which both
-ankles would have to be off to look like it. In the three rows of the soles and the two
-of the accelerometer, all pitch joints of a leg share nearly one direction, and so do
-its roll joints: only the placement of the feet distinguishes them. The last row
-is an assumption that a user has to make true (`Assumptions.feet`).
+residuals divided by its standard deviation, so the sum of squares is -2 log likelihood.
+The hypothesis "joint j is misaligned" is a wider prior of e_j, "the floor slopes" one
+of s, "the robot carries a load" one of ΔW and Δc. A slope s is the equivalent error
+angle of both ankles. In the three rows of the soles and the two of the accelerometer,
+all pitch joints of a leg share nearly one direction, and so do its roll joints: only
+the placement of the feet distinguishes them. The last row is an assumption that the
+user must satisfy (`Assumptions.feet`).
 
-Gear friction is known to a factor only, and the residuals of the motors grow with it:
+Gear friction is known only up to a factor, which scales the residuals of the motors;
 `fit` takes the factor. Soles are flat and rigid, the floor is flat; links do not bend.
 """
 
@@ -62,59 +61,63 @@ class Assumptions(Checked):
     """Standard deviations of quantities that are assumed, not measured."""
 
     feet: Feet = "placed"
-    """`placed`: the soles stand beside each other as the posture has them, to within
-    `feet_m` and `yaw_rad`: set down on marks, or by eye. `anywhere`: not known."""
+    """`placed`: the soles are placed as in the posture, within `feet_m` and `yaw_rad`,
+    for example on marks or by eye. `anywhere`: unknown."""
     feet_m: Positive = 0.002
     yaw_rad: Positive = 0.5 * DEGREE
     floor_rad: Annotated[float, Field(gt=0.0, le=0.2)] = 0.003
-    """Slope of the floor: 0.2°, a good indoor floor."""
+    """Standard deviation of the floor's slope: 0.2°, a good indoor floor."""
     com_m: Annotated[float, Field(gt=0.0, le=0.1)] = 0.0004
-    """Of the centre of mass of the model. It is exact in the simulator."""
+    """Error of the model's centre of mass, which is exact in the simulator."""
     gain: Positive = 0.02
-    """Of the servo: set-point less angle is torque over kp, to within this share."""
+    """Relative error of the servo's law: set-point minus angle equals torque over
+    kp."""
 
 
 TORQUE_NM = 0.01
-"""Of a mean torque, beside gear friction."""
+"""Standard deviation of a mean torque, in addition to gear friction."""
 FORCE_N = 0.3
-"""Of the weight."""
+"""Standard deviation of the weight."""
 FSR_N = 0.1
-"""Of a mean force, steps and noise averaged: a quarter of a step."""
+"""Standard deviation of a mean force, with averaged steps and noise: a quarter of a
+step."""
 CORNER_M = 1e-4
-"""Of the height of a corner: soles sink into the floor by that."""
+"""Standard deviation of the height of a corner: depth to which soles sink in."""
 EDGE_M = 3e-4
-"""Of the edge of a sole."""
+"""Standard deviation of the edge of a sole."""
 ACCELEROMETER_RAD = 7e-4
-"""Of the mean of the vertical: gain errors of 10 % at a tilt of 0.4°."""
+"""Standard deviation of the mean vertical: gain errors of 10 % at a tilt of 0.4°."""
 UNKNOWN_TILT_RAD = 0.1
-"""Of the vertical, where there is no accelerometer."""
+"""Standard deviation of the vertical without an accelerometer."""
 ANGLE_RAD = 1e-4
-"""Of an angle taken from set-point and torque, beside `gain`."""
+"""Standard deviation of an angle computed from set-point and torque, in addition to
+`gain`."""
 NEAR_EDGE_M = 1.5e-3
-"""A sole whose centre of pressure is so near to an edge may stand on it alone."""
+"""Distance of the centre of pressure from an edge within which a sole may stand on this
+edge alone."""
 NEAR_POSTURE_RAD = np.deg2rad(4.0)
-"""Largest distance of a set-point from a posture that the robot is said to hold."""
+"""Largest distance of a set-point from the posture that the robot holds."""
 MOMENT = 0.1
-"""Scale of moments beside forces in the vector of unknowns, in N·m/N."""
+"""Scale of moments relative to forces in the vector of unknowns, in N·m/N."""
 HEIGHT_M = 1e-3
 """Scale of h_0."""
 TOLERANCE = 1e-4
-"""Relative change of a fit at which it ends: probabilities are then right to 0.001."""
+"""Relative change at which a fit ends; probabilities are then accurate to 0.001."""
 N_SHARED = 15
 """Unknowns without a width: 12 of the soles, 2 of the vertical, h_0."""
 FLOOR = slice(0, 2)
-"""Places among the widths: slopes, alike to both ankles' pitch, then roll, in rad."""
+"""Indices of the slopes among the widths: pitch, then roll, in rad."""
 LOAD = slice(2, 5)
-"""ΔW in N, Δc ahead and to the left in m."""
+"""Indices of the load among the widths: ΔW in N, Δc forwards and to the left in m."""
 NOT_SEEN = 0.3
-"""Of a load that is none: a share of what the model's mass is off by anyway."""
+"""Standard deviations without a load: a share of the model's mass error."""
 N_OTHER = 5
-"""Widths before those of the angles."""
+"""Number of widths before those of the angles."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sole:
-    """The underside of a foot: a convex polygon at z = `height` of its link."""
+    """Underside of a foot: a convex polygon at z = `height` of its link."""
 
     link: str
     height: float
@@ -124,7 +127,7 @@ class Sole:
     """(n, 2) inward normals of the edges from each corner to the next."""
 
     def inside(self, place: FloatArray) -> FloatArray:
-        """Return how far a place (2,) is within each edge, (n,) in m."""
+        """Return the distance of a point (2,) inside each edge, (n,) in m."""
         return np.asarray(((place - self.corners) * self.normals).sum(axis=1))
 
     def edge_corners(self, edge: int) -> tuple[int, int]:
@@ -133,12 +136,12 @@ class Sole:
 
 
 def soles_of(robot: Robot) -> tuple[Sole, Sole]:
-    """Return the undersides of both feet, by the URDF's collision boxes.
+    """Return the undersides of both feet, from the URDF's collision boxes.
 
-    A foot without one has its contact points as corners.
+    A foot without a box has its contact points as corners.
 
     Raises:
-        BadInput: the robot has not two feet.
+        BadInput: the robot does not have two feet.
     """
     if len(robot.feet) != 2:
         raise BadInput(
@@ -179,21 +182,22 @@ def _sole_of(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TwoSoles:
-    """The robot on both soles at given angles."""
+    """Robot on both soles at given angles."""
 
     place: FloatArray
     """(3,) x, y in m and yaw in rad of the first sole in the second's frame."""
     unevenness: FloatArray
-    """(3,) height in m, roll and pitch in rad of the first sole above the second."""
+    """(3,) height in m, roll and pitch in rad of the first sole relative to the
+    second."""
     rotation: FloatArray
-    """(3, 3) axes of the first sole in the base's."""
+    """(3, 3) axes of the first sole in the base frame."""
     tau: FloatArray
-    """(n_joints,) torques that hold it, in N·m."""
+    """(n_joints,) holding torques in N·m."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StandingFit:
-    """The most likely state under one hypothesis."""
+    """Most likely state under one hypothesis."""
 
     z: FloatArray
     """(n,) scaled unknowns."""
@@ -207,12 +211,12 @@ class StandingFit:
 
     @property
     def misfit(self) -> float:
-        """Sum of squared residuals, prior terms included."""
+        """Sum of squared residuals, including prior terms."""
         return float(self.residual @ self.residual)
 
     @property
     def values(self) -> FloatArray:
-        """(5 + n_legs,) what the widths are of."""
+        """(5 + n_legs,) values to which the widths belong."""
         return self.z[N_SHARED:] * self.width
 
     @property
@@ -222,12 +226,12 @@ class StandingFit:
 
 
 class StandingModel:
-    """The residuals of one log; `fit` gives the state under priors of the angles."""
+    """Residuals of one log; `fit` returns the state for given priors."""
 
     def __init__(
         self, robot: Robot, standing: Standing, assumptions: Assumptions
     ) -> None:
-        """Take the sensors' means, and find which corners of the soles touch."""
+        """Store the sensors' means, and determine the touching corners of the soles."""
         self.robot, self.assumptions = robot, assumptions
         self.standing = standing
         self.soles = soles_of(robot)
@@ -285,13 +289,13 @@ class StandingModel:
 
     @property
     def touching(self) -> tuple[int, int]:
-        """Corners of each sole that surely touch; two are an edge."""
+        """Corners of each sole that certainly touch; two corners are an edge."""
         assert self._touches is not None
         left, right = self._touches
         return int(left.sum()), int(right.sum())
 
     def torque_sd(self, friction: float) -> FloatArray:
-        """Return (n,) standard deviations of the motors' rows, the first ones, in N·m.
+        """Return (n,) standard deviations of the motors' rows in N·m.
 
         Args:
             friction: factor on the gears' friction.
@@ -307,9 +311,9 @@ class StandingModel:
         """Find the most likely state.
 
         Args:
-            width: (5 + n_legs,) standard deviations before the log, as `StandingFit`
-                has them; None: those of sensors and assumptions.
-            start: where the search begins; None: from the force sensors.
+            width: (5 + n_legs,) prior standard deviations, as in `StandingFit`; None:
+                those of sensors and assumptions.
+            start: start of the search; None: from the force sensors.
             friction: factor on the gears' friction.
         """
         width = self.width if width is None else width
@@ -353,23 +357,23 @@ class StandingModel:
         return self._directions(fit.z, fit.width)[0]
 
     def true_angles(self, fit: StandingFit) -> FloatArray:
-        """Return measured angles with their errors taken off, (n_joints,) in rad."""
+        """Return the measured angles corrected by their errors, (n_joints,) in rad."""
         return self._true_angles(fit.z, fit.width)
 
     def place(self, q: FloatArray, z: FloatArray) -> TwoSoles:
-        """Return how the soles stand at angles q, under the wrenches in z."""
+        """Return the robot on both soles at angles q, under the wrenches in z."""
         self._dynamics.update(q)
         no_slope = np.concatenate((z[:N_SHARED], 0.0 * self.width))
         up = self._directions(no_slope, self.width)[0]
         return self._two_soles(z[:12], up)
 
     def balance(self, q: FloatArray, second: FloatArray, up: FloatArray) -> TwoSoles:
-        """Return the same where the first sole bears what the second does not.
+        """Return the robot on both soles, with the remaining load on the first sole.
 
         Args:
             q: (n_joints,) true angles in rad.
             second: (6,) scaled wrench on the second sole.
-            up: (3,) the vertical in the axes of the first sole.
+            up: (3,) vertical in the axes of the first sole.
         """
         dynamics = self._dynamics
         dynamics.update(q)
@@ -405,10 +409,10 @@ class StandingModel:
         return tau
 
     def _angles(self) -> tuple[FloatArray, FloatArray]:
-        """Return angles, and standard deviations of those of the legs.
+        """Return the angles, and the standard deviations of the leg angles.
 
-        Set-point and torque resolve an angle finer than an encoder does, as far as the
-        servo's gain is known; where both contradict each other the encoder is right.
+        Set-point and torque give a finer angle than the encoder, within the accuracy of
+        the servo's gain. If they contradict the encoder, the encoder is used.
         """
         robot, seen = self.robot, self.standing
         step = np.array([joint.encoder_step for joint in robot.joints])
@@ -419,7 +423,7 @@ class StandingModel:
             fine = seen.target - wind_up
             finer = np.hypot(ANGLE_RAD, self.assumptions.gain * wind_up)
             shared = np.bincount(robot.motor_of_joint)[robot.motor_of_joint] > 1
-            finer[shared] *= 3.0  # what holds them together gives a little
+            finer[shared] *= 3.0  # the coupling of the joints yields slightly
             is_known = np.zeros(len(q), dtype=np.bool_)
             is_known[self.legs] = True
             better = is_known & (np.abs(fine - q) < 2.0 * step) & (finer < width)
@@ -427,7 +431,7 @@ class StandingModel:
         return q, width[self.legs]
 
     def _nominal(self) -> FloatArray | None:
-        """Return where one sole is beside the other, as the posture has it."""
+        """Return the relative position of the soles in the posture."""
         if self.assumptions.feet == "anywhere" or self.posture is None:
             return None
         self._dynamics.update(self.posture.angles)
@@ -439,14 +443,14 @@ class StandingModel:
         return np.array([way[0], way[1], np.arctan2(turn[1, 0], turn[0, 0])])
 
     def _beside_second(self) -> tuple[FloatArray, FloatArray]:
-        """Return middle and axes of the first sole in the axes of the second."""
+        """Return centre and axes of the first sole in the axes of the second."""
         points = self._dynamics.point_positions
         first, second = (self._dynamics.link_rotation(s.link) for s in self.soles)
         way = points[self._corners[0]].mean(0) - points[self._corners[1]].mean(0)
         return second.T @ way, second.T @ first
 
     def _measured_up(self) -> FloatArray:
-        """Return the vertical in base frame; without accelerometer, from the soles."""
+        """Return the vertical in the base frame, by the accelerometer or the soles."""
         self._dynamics.update(self.q)
         a = self.standing.accelerometer
         if a is not None:
@@ -471,10 +475,10 @@ class StandingModel:
         return z
 
     def _find_touching(self) -> tuple[BoolArray, ...]:
-        """Return for each sole which corners surely touch.
+        """Return the corners of each sole that certainly touch.
 
-        From wrenches alone: where the centre of pressure is near an edge, the sole may
-        have tipped about it, and the corners beyond are somewhere above the floor.
+        Only wrenches are used: if the centre of pressure is near an edge, the sole may
+        have tipped about this edge, and its other corners are above the floor.
         """
         fit = self.fit()
         variance = np.diag(np.linalg.inv(fit.jacobian.T @ fit.jacobian))
@@ -497,11 +501,12 @@ class StandingModel:
         return q
 
     def _like_slopes(self) -> tuple[tuple[tuple[str, ...], ...], FloatArray]:
-        """Return which joints, one of each leg, look like a slope when both are off.
+        """Return the pairs of joints whose equal errors look like a slope.
 
         Returns:
-            Their names, for pitch and for roll, empty where a leg has no such joint;
-            and (2, 2), x and y of what the sole's normal turns by for each, a radian.
+            Their names for pitch and roll, one of each leg, empty if a leg has no such
+            joint; and (2, 2), x and y of the rotation of the sole's normal per rad of
+            each.
         """
         step = 1e-4
         self._dynamics.update(self.q)
@@ -515,7 +520,7 @@ class StandingModel:
             for i, sole in enumerate(self.soles):
                 turned = self._dynamics.link_rotation(sole.link) - axes[i]
                 normal = turned[:2, 2] / step
-                if np.abs(normal).max() < 0.8:  # another leg's, or about another axis
+                if np.abs(normal).max() < 0.8:  # other leg or other axis
                     continue
                 kind = int(np.abs(normal).argmax())
                 last[i][kind] = self.robot.joint_names[k]
@@ -597,7 +602,7 @@ class StandingModel:
             away = self._place_of_feet() - self._beside
             sd = np.array([assumed.feet_m, assumed.feet_m, assumed.yaw_rad])
             rows.append(away / sd)
-        rows.append(z[N_SHARED:])  # the priors of what has widths come last
+        rows.append(z[N_SHARED:])  # priors of values with widths come last
         return np.concatenate(rows)
 
     @cached_property
@@ -606,13 +611,13 @@ class StandingModel:
 
 
 def _pressure(part: FloatArray) -> tuple[float, FloatArray]:
-    """Return the load of a sole in N and its place (2,) in the link's frame."""
+    """Return the load of a sole in N and its centre of pressure (2,), link frame."""
     load = max(float(part[2]), 1e-3)
     return load, MOMENT * np.array([-part[4], part[3]]) / load
 
 
 def _spread(sole: Sole) -> FloatArray:
-    """Return the least corner forces (3 n, 6) of a wrench about the sole's origin."""
+    """Return the map (3 n, 6) from a wrench on the sole to minimum corner forces."""
     n = len(sole.corners)
     to_wrench = np.zeros((6, 3 * n))
     for k, (x, y) in enumerate(sole.corners):
@@ -622,7 +627,7 @@ def _spread(sole: Sole) -> FloatArray:
 
 
 def _held_posture(robot: Robot, seen: Standing) -> Posture | None:
-    """Return the posture that the legs hold; None: they hold no known one."""
+    """Return the posture that the legs hold; None: no known posture."""
     legs = [robot.joint_index(name) for name in robot.leg_joints]
     held = seen.q if seen.target is None else seen.target
 

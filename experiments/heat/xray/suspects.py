@@ -1,17 +1,19 @@
-"""Suspects: hypotheses about joints, floor and load, weighted by their evidence.
+"""Hypotheses on misaligned joints, floor and load, weighted by their evidence.
 
-Each leg joint is off with probability `P_OFF`, independently, and then by a normal
-error of `SPREAD_RAD`; so is the floor in pitch and in roll, and the robot carries
-something with the same probability. A hypothesis is a set of up to `MAX_OFF` joints,
-with or without floor and load. Gear friction is a factor of the model's, log-normal,
-and every hypothesis is weighed under each factor of `FRICTIONS`.
+Prior: each leg joint is misaligned with probability `P_OFF`, independently, with a
+normal error of standard deviation `SPREAD_RAD`. The same holds for the slope of the
+floor in pitch and in roll, and the robot carries a load with the same probability. A
+hypothesis is a set of up to `MAX_OFF` joints, with or without slope and load. Gear
+friction is that of the model times a log-normal factor; every hypothesis is weighted
+under each factor of `FRICTIONS`.
 
-The evidence of a hypothesis is Laplace's, with its causes' priors wide. That of none is
-fitted. The rest follow to first order from the likeliest fit; the likeliest of them are
-fitted in turn, `ROUNDS` times at most.
+The evidence of a hypothesis is Laplace's approximation, with wide priors for its
+causes. The hypothesis without causes is fitted first. The evidence of the others
+follows to first order from the most likely fit; the most likely of them are then
+fitted, in at most `ROUNDS` rounds.
 
-Both ankles off by the same angle look like a floor that slopes: their hypothesis is
-counted as that of the floor (`FLOOR_CAUSES`), whose name says so.
+Equal errors of both ankles look like a sloping floor, so this hypothesis is counted as
+that of the floor (`FLOOR_CAUSES`).
 """
 
 from collections.abc import Callable, Mapping
@@ -33,70 +35,72 @@ from nao_testbed.experiments.heat.xray.standing_model import (
 from nao_testbed.models.values import FloatArray
 
 P_OFF = 0.1
-"""That a joint is off by more than its sensor's step, before the log is read."""
+"""Prior probability that a joint is misaligned by more than its sensor's step."""
 SPREAD_RAD = np.deg2rad(1.5)
-"""Of such an error, and of a floor's slope."""
+"""Standard deviation of such an error, and of a floor's slope, in rad."""
 LOAD_N, LOAD_M = 3.0, 0.005
-"""Of a load's weight, and of the way by which it moves the centre of mass."""
+"""Standard deviations of a load's weight, and of its displacement of the centre of
+mass."""
 MAX_OFF = 3
 """Largest number of joints of a hypothesis; a log cannot identify more of twelve."""
 LEAST = 1e-5
 """Probability below which a hypothesis is not reported."""
 FRICTIONS = np.array([0.35, 0.6, 1.0, 1.7, 3.0])
-"""Factors on the gear friction of the model, which is an estimate."""
+"""Factors on the model's gear friction, which is an estimate."""
 FRICTION_SD = np.log(2.0)
-"""Of the factor's logarithm, before the log is read."""
+"""Prior standard deviation of the factor's logarithm."""
 ROUNDS, FITS_A_ROUND = 4, 4
-"""At most, of fits."""
+"""Largest number of rounds, and of fits in each."""
 INTERVAL_SDS = 1.96
-"""Of an interval of 95 %."""
+"""Half width of a 95 % interval, in standard deviations."""
 FLOOR_OF_SD_RAD = np.deg2rad(0.03)
-"""Soles sink in, links give: no interval is narrower than that of this deviation."""
+"""Smallest standard deviation of an interval, since soles sink in and links bend."""
 SLOPE_SHARE = 0.1
-"""Of a slope's size, by which the accelerometer's gain may be off."""
+"""Share of a slope that corresponds to the gain error of the accelerometer."""
 RIVAL = 0.05
-"""Share of the probability from which on an explanation is a rival of the best."""
+"""Share of the best explanation's probability from which another one is a rival."""
 FLOOR_CAUSES = ("both ankles or floor, pitch", "both ankles or floor, roll")
-"""Standing still cannot tell both ankles off alike from a floor that slopes."""
+"""Causes of a sloping floor, which a standing robot cannot distinguish from equal
+errors of both ankles."""
 LOAD_CAUSE = "load"
 
 Off = tuple[int, ...]
-"""Places among the causes, rising."""
+"""Indices of causes, ascending."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class JointError:
-    """Error of a joint, or of the floor, given that it is off."""
+    """Error of a joint, or slope of the floor, given that it is a cause."""
 
     joint: str
     """Name of the cause: a leg joint, or one of `FLOOR_CAUSES`."""
     degrees: float
-    """True angle minus measured angle; of the floor what both ankles' would be."""
+    """True minus measured angle; for the floor the equivalent error of both ankles."""
     low_deg: float
     high_deg: float
-    """Interval of 95 %."""
+    """Upper end of the 95 % interval."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Explanation:
-    """A set of causes together."""
+    """Set of causes."""
 
     errors: tuple[JointError, ...]
-    """Of joints and floor; empty: none is off."""
+    """Errors of joints and floor; empty: no misalignment."""
     load_kg: float | None = None
-    """What it carries, or how much heavier it is than its model; None: nothing."""
+    """Load in kg, or excess of the robot's mass over its model; None: no load."""
     probability: float
     misfit: float
-    """Sum of squared residuals, at the likeliest friction."""
+    """Sum of squared residuals at the most likely friction."""
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """Names of the causes, in their order."""
+        """Names of the misaligned joints and slopes, in their order."""
         return tuple(error.joint for error in self.errors)
 
     @property
     def causes(self) -> tuple[str, ...]:
-        """The same, with the load."""
+        """Names of all causes, including the load."""
         return self.joints + (LOAD_CAUSE,) * (self.load_kg is not None)
 
 
@@ -105,35 +109,35 @@ class Suspects:
     """Explanations of one log."""
 
     explanations: tuple[Explanation, ...]
-    """The most likely first; those below `LEAST` are left out."""
+    """Explanations, most likely first; those below `LEAST` are omitted."""
     causes: dict[str, float]
-    """Cause to the probability that it is one, the most likely first."""
+    """Cause to its probability, most likely first."""
     by_joint: dict[str, Explanation]
-    """Each leg joint as the only cause."""
+    """Leg joint to the explanation with this joint as the only cause."""
     ankles: Mapping[str, tuple[str, ...]]
-    """Cause of the floor to the joints, one of each leg, that look like it."""
+    """Floor cause to the equivalent joints, one of each leg."""
     friction: float
-    """Factor on the gears' friction, in the mean."""
+    """Mean factor on the gear friction."""
     fit: StandingFit
-    """The state under the best explanation."""
+    """State under the best explanation."""
 
     @property
     def best(self) -> Explanation:
-        """The most likely one."""
+        """Most likely explanation."""
         return self.explanations[0]
 
     @property
     def rivals(self) -> tuple[Explanation, ...]:
-        """The others that the log does not rule out."""
+        """Other explanations that the log does not exclude."""
         return tuple(e for e in self.explanations[1:] if e.probability >= RIVAL)
 
     @property
     def probability_of_none(self) -> float:
-        """Return the probability that nothing is off, and nothing carried."""
+        """Return the probability of no misalignment, slope or load."""
         return sum(e.probability for e in self.explanations if not e.causes)
 
     def probability_of(self, cause: str) -> float:
-        """Return the probability that a joint, or the floor, is off."""
+        """Return the probability of a cause."""
         return self.causes[cause]
 
     def likeliest_with(self, cause: str) -> Explanation:
@@ -141,9 +145,10 @@ class Suspects:
         return next(e for e in self.explanations if cause in e.causes)
 
     def error_of(self, cause: str) -> JointError:
-        """Return how far a joint, or the floor, is off, if it is.
+        """Return the error of a joint or the slope of the floor, given this cause.
 
-        As in the likeliest explanation that has it; the interval is that of them all.
+        The value is that of the most likely explanation with the cause; the interval
+        covers all explanations with it.
         """
         having = [
             (one.probability, error)
@@ -169,25 +174,25 @@ class Suspects:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Weighed:
-    """One hypothesis under all factors of friction, to first order about a fit."""
+    """Hypothesis under all factors of friction, to first order about a fit."""
 
     score: FloatArray
-    """(n_frictions,) log evidence."""
+    """(n_frictions,) sum of squared residuals. log evidence."""
     misfit: FloatArray
     """(n_frictions,)"""
     values: FloatArray
     """(n_frictions, n_widths) values of the causes."""
     covariance: FloatArray
-    """(n_frictions, n_widths, n_widths)"""
+    """(n_frictions, n_widths, n_widths) covariance of `values`."""
 
 
 class _Linear:
-    """Least squares about a fit, under each factor of friction.
+    """Least squares linearised about a fit, for each factor of friction.
 
-    Minimises |r + J (x - x_0)|² + Σ (x_k / width_k)², the motors' rows weighed by each
-    friction. Log evidence is -½ (misfit + log |H| + Σ log width²) - Σ log σ. Where few
-    widths differ from those of the sensors, H differs by as few of its diagonal:
-    Woodbury's identity then gives its inverse and determinant.
+    Minimises |r + J (x - x_0)|² + Σ (x_k / width_k)², with the motors' rows weighted
+    for each friction. Log evidence is -½ (misfit + log |H| + Σ log width²) - Σ log σ.
+    If few widths differ from those of the sensors, H differs in equally few diagonal
+    elements, and Woodbury's identity gives its inverse and determinant.
     """
 
     def __init__(self, model: StandingModel, fit: StandingFit) -> None:
@@ -218,8 +223,8 @@ class _Linear:
 
         Args:
             widths: (n_hypotheses, n_widths).
-            wide: (n_hypotheses, n) places that differ from those of the sensors; others
-                fill it up.
+            wide: (n_hypotheses, n) indices of widths that differ from those of the
+                sensors, filled up with other indices.
         """
         size_of_prior = 2.0 * np.log(widths).sum(1)
         narrow = self._narrow[wide]
@@ -242,10 +247,10 @@ class _Linear:
         return np.stack(found, axis=1)
 
     def weigh(self, width: FloatArray) -> _Weighed:
-        """Return one hypothesis in full.
+        """Return the complete evaluation of one hypothesis.
 
         Args:
-            width: (n_widths,)
+            width: (n_widths,) prior standard deviations.
         """
         size_of_prior = 2.0 * float(np.log(width).sum())
         scores, misfits, values, covariances = [], [], [], []
@@ -268,7 +273,7 @@ class _Linear:
 
 
 class _Search:
-    """All hypotheses of one log: which are fitted, and what that says of the rest."""
+    """Search over all hypotheses of one log, fitted or approximated."""
 
     def __init__(self, model: StandingModel) -> None:
         self.model = model
@@ -315,7 +320,7 @@ class _Search:
         return width
 
     def fit(self, off: Off, friction: float = 1.0) -> None:
-        """Fit one hypothesis, from the largest part of it that is fitted."""
+        """Fit one hypothesis, starting from its largest fitted subset."""
         parts = [one for one in self.fits if {*one} <= {*off}]
         start = None
         if parts:
@@ -328,7 +333,8 @@ class _Search:
     def scores(self) -> FloatArray:
         """Return (n_hypotheses, n_frictions) log posteriors, up to a constant.
 
-        From the fit of fitted hypotheses; for others, expanded about the likeliest fit.
+        Fitted hypotheses use their own fit; the others are expanded about the most
+        likely fit.
         """
 
         def score(off: Off) -> float:
@@ -342,7 +348,7 @@ class _Search:
         return np.asarray(found + self._log_prior[:, np.newaxis])
 
     def weighed(self, off: Off) -> _Weighed:
-        """Return one hypothesis in full."""
+        """Return the complete evaluation of one hypothesis."""
         if off not in self.own:
             assert self._nearest is not None
             self.own[off] = self._nearest.weigh(self._width(off))
@@ -352,11 +358,11 @@ class _Search:
 def find_suspects(
     model: StandingModel, on_fit: Callable[[int, int], None] = lambda _done, _of: None
 ) -> Suspects:
-    """Weigh all hypotheses of up to three causes.
+    """Evaluate all hypotheses of up to three causes.
 
     Args:
         model: model of the log.
-        on_fit: called with the number of finished fits, and the total.
+        on_fit: function called with the number of finished fits, and the total.
     """
     search = _Search(model)
     search.fit(())
@@ -376,11 +382,11 @@ def find_suspects(
 
 
 def _told(search: _Search, chance: FloatArray) -> Suspects:
-    """Return what the weighed hypotheses say; equal ankles count as the floor.
+    """Summarise the weighted hypotheses; equal ankle errors count as the floor.
 
     Args:
-        search: that weighed them.
-        chance: (n_hypotheses, n_frictions) of sum 1.
+        search: search over all hypotheses.
+        chance: (n_hypotheses, n_frictions) probabilities of sum 1.
     """
     of_friction, of_each = chance.sum(0), chance.sum(1)
     singles = [search.place[k,] for k in range(len(search.names))]
@@ -416,7 +422,7 @@ def _told(search: _Search, chance: FloatArray) -> Suspects:
 
 
 def _as_floor(search: _Search, off: Off, m: int) -> Off:
-    """Return the hypothesis with a slope for both ankles that are off alike.
+    """Return the hypothesis with a slope in place of equal errors of both ankles.
 
     Args:
         search: search over all hypotheses.
@@ -443,7 +449,7 @@ def _explanation(
     Args:
         search: search over all hypotheses.
         off: reported causes of the group.
-        h: index of the likeliest hypothesis of the group.
+        h: index of the most likely hypothesis of the group.
         chance: (n_hypotheses, n_frictions) probabilities of sum 1.
         members: indices of all hypotheses of the group.
     """
@@ -457,7 +463,7 @@ def _explanation(
             load = float(share @ one.values[:, LOAD.start]) / GRAVITY
             continue
         columns = [search.places[k][0]]
-        if k not in search.hypotheses[h]:  # both ankles tell of the floor
+        if k not in search.hypotheses[h]:  # both ankles represent the floor
             columns = [search.places[j][0] for j in search.ankles[k]]
         values = one.values[:, columns].mean(1)
         variance = one.covariance[:, columns][:, :, columns].mean((1, 2))

@@ -35,16 +35,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SHOWN = 0.05
-"""Probability from which on a joint has a row, beside the best ones."""
+"""Probability from which a joint has a row, in addition to the best ones."""
 MIN_SHOWN = 3
 PERHAPS = 0.2
-"""Probability from which on the sentence names a cause that is no result."""
+"""Probability from which the headline names a cause that is not certain."""
 UNLIKE = 1.5
-"""Factor from which on gear friction that is not the model's is said at the top."""
+"""Factor on the gear friction from which the headline mentions it."""
 
 
 def headline(found: Xray) -> str:
-    """Return the finding as sentences; that nothing explains the log comes first."""
+    """Return the finding as sentences; an unexplained log is stated first."""
     text = f"{_causes_text(found)} {_heat(found)}"
     friction = found.suspects.friction
     if found.is_explained and not 1.0 / UNLIKE < friction < UNLIKE:

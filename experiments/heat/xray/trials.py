@@ -1,10 +1,10 @@
-"""Robots with known joint errors, X-rayed from their sensors only.
+"""Trials of the X-ray on simulated robots with known joint errors.
 
     nao-testbed xray --trials 50 --seed 1
 
-Each robot stands in the simulator with some leg joints misaligned, drawn from the seed;
-the X-ray reads only its run folder. Then the suspected set-point is moved by the
-reported error, and the saving is measured. The truth comes from the simulator
+Each robot stands in the simulator with some random misalignments of leg joints; the
+X-ray reads only the sensors in its run folder. Then the suspected set-point is moved by
+the reported error, and the saving is measured. The truth comes from the simulator
 (`experiments.closed_loop.leg_forces`).
 """
 
@@ -52,24 +52,24 @@ from nao_testbed.models.values import EngineName, FloatArray
 from nao_testbed.sim.robot import SimulatedRobot
 
 SMALLEST_DEG, LARGEST_DEG = 0.5, 2.0
-"""Size of an error, of either sign."""
+"""Range of the size of an error in degrees, of either sign."""
 STEEPEST_DEG = 3.0
-"""Of a slope, half of the robots stand on one."""
+"""Largest slope in degrees; half of the robots stand on a slope."""
 LEVEL_DEG = 0.2
-"""Below which a floor counts as level."""
+"""Slope in degrees below which a floor counts as level."""
 FRICTION_RANGE = (0.3, 3.0)
-"""Factor on gear friction, its logarithm drawn evenly."""
+"""Range of the factor on gear friction, with a uniformly distributed logarithm."""
 LOAD_RANGE_KG = (0.05, 0.5)
-"""What half of the robots carry, on one of `CARRIERS`, or on their base."""
+"""Range of the load of half of the robots, on one of `CARRIERS` or on the base."""
 CARRIERS = ("torso", "LForeArm", "RForeArm", "Head")
 MEASURED_S = 3.0
-"""Over which the true watts are averaged, at the end."""
+"""Averaging time of the true power at the end, in s."""
 MOVED_S = 8.0
-"""Time that a robot stands after its set-point was moved, in s."""
+"""Standing time after the change of a set-point, in s."""
 SIZE_DEG, SHARE = 0.3, 0.1
-"""What counts as right: of an error, and of watts."""
+"""Tolerances of a correct result: error in degrees, and share of a power."""
 RIGHT_W = 0.05
-"""Watts that differ by less are alike, whatever their share."""
+"""Absolute tolerance of a correct power in W."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,17 +80,17 @@ class TrialsCfg:
     seed: int = 0
     joints_off: int = 1
     seconds: float = 15.0
-    """Length of each log."""
+    """Length of each log in s."""
     robot: Path
     posture: str | None = None
     engine: EngineName | None = None
     varied: bool = False
-    """Whether floor, gear friction and load are drawn too, and 1, 2, 3 joints in turn
-    are off, whatever `joints_off` says."""
+    """True: floor, gear friction and load are random too, and 1, 2 and 3 joints are
+    misaligned in turn, regardless of `joints_off`."""
     assumptions: Assumptions
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be done.
+        """Validate the options.
 
         Raises:
             BadInput: a number is out of its range.
@@ -107,14 +107,14 @@ class TrialsCfg:
 
 @dataclass(frozen=True, kw_only=True)
 class Watts:
-    """A number of the X-ray beside the simulator's."""
+    """Power by the X-ray and by the simulator."""
 
     said: float
     true: float
 
     @property
     def is_right(self) -> bool:
-        """True if it is within 10 %, or 0.05 W."""
+        """True if both agree within 10 %, or 0.05 W."""
         return abs(self.said - self.true) <= max(SHARE * abs(self.true), RIGHT_W)
 
 
@@ -125,33 +125,34 @@ class Diagnosis:
     number: int
     true_deg: Mapping[str, float]
     said_deg: Mapping[str, float]
-    """Joints of the best explanation."""
+    """Joint of the best explanation to its error in degrees."""
     first: str | None = None
-    """The most likely joint; None: it was not X-rayed."""
+    """Most likely joint; None: no X-ray."""
     probability: float = 0.0
-    """Of the best explanation."""
+    """Probability of the best explanation."""
     inside: Mapping[str, bool]
-    """Joint that is off, and named, to whether its interval holds the error."""
+    """Misaligned and named joint to True if its interval contains the error."""
     named: Mapping[str, tuple[float, bool]] = field(default_factory=dict)
-    """Cause that the sentence names to its probability, and whether it is so."""
+    """Cause named in the headline to its probability, and True if it is a true
+    cause."""
     rivals: int = 0
     heat: Watts | None = None
     needed: Watts | None = None
     useless: Watts | None = None
     saved: Watts | None = None
-    """By moving the set-point."""
+    """Saving by moving the set-point."""
     took_s: float = 0.0
     why: str | None = None
-    """It fell, or moved to the end: not X-rayed."""
+    """Reason for a missing X-ray: the robot fell, or moved until the end."""
 
     @property
     def is_named(self) -> bool:
-        """True if it named exactly the misaligned joints."""
+        """True if exactly the misaligned joints were named."""
         return self.why is None and set(self.said_deg) == set(self.true_deg)
 
     @property
     def is_sized(self) -> bool:
-        """True if it named them, and all sizes are within 0.3°."""
+        """True if they were named, and all sizes are within 0.3°."""
         return self.is_named and all(
             abs(self.said_deg[name] - true) <= SIZE_DEG
             for name, true in self.true_deg.items()
@@ -159,7 +160,7 @@ class Diagnosis:
 
 
 class _MovesSetPoint(ControllerWrapper):
-    """Controller with stiffness 1, and a shift of the set-points once it is given."""
+    """Controller with stiffness 1 and a settable shift of the set-points."""
 
     _shift: FloatArray | None = None
 
@@ -172,7 +173,7 @@ class _MovesSetPoint(ControllerWrapper):
 
 
 def drawn_setting(robot: Robot, cfg: TrialsCfg, k: int) -> RobotSetting:
-    """Return the setting of robot `k` with its misaligned joints."""
+    """Return the random setting of robot `k` with its misaligned joints."""
     rng = np.random.default_rng([cfg.seed, k])
     count = 1 + k % 3 if cfg.varied else cfg.joints_off
     joints = rng.choice(robot.leg_joints, count, replace=False)
@@ -297,7 +298,7 @@ def _is_true_cause(name: str, setting: RobotSetting, suspects: Suspects) -> bool
 def _record(
     loop: Loop[SimulatedRobot], folder: Path, seconds: float, setting: RobotSetting
 ) -> FloatArray:
-    """Stand and record; return the mean squared torques of the end."""
+    """Simulate and record a standing robot; return its final mean squared torques."""
     sim = loop.sim
     recording = RunRecording.open(
         folder,
@@ -316,7 +317,7 @@ def _record(
 def _stand(
     loop: Loop[SimulatedRobot], seconds: float, recording: RunRecording | None = None
 ) -> FloatArray:
-    """Stand for a while; return the mean squared torques of its end, (n_motors,)."""
+    """Simulate a standing robot; return its final mean squared torques, (n_motors,)."""
     sim = loop.sim
     measured_from_s = sim.time_s + seconds - MEASURED_S
     total, n = np.zeros_like(sim.mean_square), 0
@@ -339,7 +340,7 @@ def run_trials(cfg: TrialsCfg, jobs: int) -> Iterator[Diagnosis]:
 
 
 def outcome_table(cfg: TrialsCfg, found: Sequence[Diagnosis]) -> DataTable:
-    """Return one row for each robot."""
+    """Return a table with one row per robot."""
     rows = []
     for one in found:
         if one.why is not None:
@@ -379,7 +380,7 @@ def outcome_table(cfg: TrialsCfg, found: Sequence[Diagnosis]) -> DataTable:
 
 
 def summary_table(cfg: TrialsCfg, found: Sequence[Diagnosis]) -> DataTable:
-    """Return how often the X-ray was right."""
+    """Return a table of the success rates of the X-ray."""
     seen = [one for one in found if one.why is None]
     n = len(found)
     named = [one for one in seen if one.is_named]
@@ -442,7 +443,7 @@ def summary_table(cfg: TrialsCfg, found: Sequence[Diagnosis]) -> DataTable:
 
 
 CONFIDENCE_BINS = ((NAMED, 0.9), (0.9, 0.99), (0.99, 1.0))
-"""Ranges of stated probabilities, with a count of correct statements in each."""
+"""Ranges of stated probabilities, for a count of correct statements in each."""
 
 
 def _names_wrong_cause(one: Diagnosis) -> bool:
@@ -462,7 +463,7 @@ def run_trials_command(cfg: TrialsCfg, json_file: str | None) -> int:
     """Run the trials, print both tables; return the exit status.
 
     Raises:
-        BadInput: a value cannot be used, or a file not be written.
+        BadInput: a value is invalid, or a file cannot be written.
     """
     robot = load_robot(cfg.robot)
     setting = drawn_setting(robot, cfg, 0)

@@ -1,4 +1,4 @@
-"""From a log to where its heat comes from: all parts in turn, and the JSON of it."""
+"""Complete analysis of the causes of heat in a log, and its JSON."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
@@ -27,12 +27,13 @@ from nao_testbed.experiments.heat.xray.suspects import (
 from nao_testbed.models import BadInput, Robot
 
 MAX_MISFIT = 40.0
-"""Sum of squares of some sixty residuals, most of which are wide bounds: robots of the
-simulator with up to three joints off, a slope and a load have 5 to 30."""
+"""Largest sum of squares of an explained log, with some sixty residuals, most of them
+wide bounds. Simulated robots with up to three misaligned joints, a slope and a load
+have 5 to 30."""
 HEAVIER = 0.05
-"""Share of the weight by which soles may feel another one."""
+"""Largest relative difference between the weight on the soles and that of the model."""
 NAMED = 0.7
-"""Probability from which on a cause is named as a result."""
+"""Probability from which a cause is named as a result."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +41,7 @@ class XrayCfg:
     """Options; see `nao-testbed xray --help`."""
 
     source: Path
-    """A run folder, a CSV file or a Parquet file."""
+    """Run folder, CSV file or Parquet file."""
     assumptions: Assumptions = field(default_factory=Assumptions)
 
 
@@ -52,13 +53,14 @@ class Xray:
     model: StandingModel
     suspects: Suspects
     losses: LegLosses
-    """Under the best explanation."""
+    """Losses under the best explanation."""
     saving: Saving | None
-    """Of the most likely joint's set-point; None where none is named, or none helps."""
+    """Saving by the set-point of the most likely joint; None if no joint is named, or
+    none helps."""
 
     @property
     def posture(self) -> str | None:
-        """Name of the posture that it holds; None: none that is known."""
+        """Name of the held posture; None: no known posture."""
         return self.model.posture.name if self.model.posture else None
 
     @property
@@ -68,14 +70,14 @@ class Xray:
 
     @property
     def named(self) -> dict[str, float]:
-        """Causes that are named as a result, each with its probability."""
+        """Causes named as a result, each with its probability."""
         if not self.is_explained:
             return {}
         causes = self.suspects.causes
         return {name: chance for name, chance in causes.items() if chance > NAMED}
 
     def as_json(self) -> dict[str, Any]:
-        """Return the contract of `--json`."""
+        """Return the data for `--json`."""
         seen, suspects, losses = self.standing, self.suspects, self.losses
         return {
             "experiment": "xray",
