@@ -9,7 +9,6 @@ input. Heavy imports wait until a command needs them.
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -144,6 +143,8 @@ app = Commands(
 def _show_version(is_asked: bool) -> None:
     """Print the version and end, where it is asked for."""
     if is_asked:
+        from importlib.metadata import version  # noqa: PLC0415  # slow
+
         print(f"nao-testbed {version('nao-testbed')}")
         raise typer.Exit
 

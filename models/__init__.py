@@ -1,59 +1,9 @@
-"""Robot descriptions as data, and the loader that validates them."""
+"""Robot descriptions as data, and the loader that validates them.
 
-from nao_testbed.models.errors import (
-    BadInput,
-    ExtraMissing,
-    RobotDataError,
-    TestbedError,
-    UnknownName,
-)
-from nao_testbed.models.load import default_robot_folder, load_robot
-from nao_testbed.models.resources import Device, DeviceKind, ResourceKind, ResourceNode
-from nao_testbed.models.robot import (
-    Battery,
-    ContactPoint,
-    ForceSensor,
-    Imu,
-    Joint,
-    LedGroup,
-    Link,
-    Motor,
-    OneNodeHeating,
-    Posture,
-    Robot,
-    SensorRates,
-    Sonar,
-    Speaker,
-    TwoNodeHeating,
-    VideoCamera,
-)
+`__init__.pyi` lists the names; each is imported at first use, so that an error class
+does not import the loader.
+"""
 
-__all__ = [
-    "BadInput",
-    "Battery",
-    "ContactPoint",
-    "Device",
-    "DeviceKind",
-    "ExtraMissing",
-    "ForceSensor",
-    "Imu",
-    "Joint",
-    "LedGroup",
-    "Link",
-    "Motor",
-    "OneNodeHeating",
-    "Posture",
-    "ResourceKind",
-    "ResourceNode",
-    "Robot",
-    "RobotDataError",
-    "SensorRates",
-    "Sonar",
-    "Speaker",
-    "TestbedError",
-    "TwoNodeHeating",
-    "UnknownName",
-    "VideoCamera",
-    "default_robot_folder",
-    "load_robot",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from nao_testbed.experiments.closed_loop.loop import PacedRobot
 from nao_testbed.models import Robot, default_robot_folder, load_robot
-from nao_testbed.models.load import ROBOT_FILE
+from nao_testbed.models.folders import ROBOT_FILE
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.recording.run_folder import read_run
 from nao_testbed.sim.recording.run_meta import recorded_robot

@@ -19,6 +19,7 @@ from pathlib import Path
 from nao_testbed.models.errors import BadInput
 from nao_testbed.models.files.csv_tables import Table, read_table
 from nao_testbed.models.files.yaml_forms import YamlFile, read_yaml
+from nao_testbed.models.folders import ROBOT_FILE, find_robot_folder
 from nao_testbed.models.library import LibraryOnDemand
 from nao_testbed.models.load.forms import JointRow, RobotFile, part_of
 from nao_testbed.models.load.library_files import has_library, load_library
@@ -36,40 +37,8 @@ from nao_testbed.models.load.urdf import UrdfTree, read_urdf
 from nao_testbed.models.load.write_urdf import check_urdf, name_urdf, urdf_path
 from nao_testbed.models.robot import Joint, Robot
 
-ROBOT_FILE = "robot.yaml"
 ATOL_MASS = 1e-3  # kg; a stated total is rounded to the gram
 ATOL_LIMIT = 1e-6  # rad; six printed digits
-
-
-def default_robot_folder() -> Path:
-    """Return the folder of the NAO that comes with the package."""
-    return Path(__file__).resolve().parents[1] / "nao"
-
-
-def robot_names() -> tuple[str, ...]:
-    """Return the names of the robots that come with the package, sorted."""
-    files = default_robot_folder().parent.glob(f"*/{ROBOT_FILE}")
-    return tuple(sorted(file.parent.name for file in files))
-
-
-def find_robot_folder(robot: Path | str | None) -> Path:
-    """Return the folder of a robot given by folder or name; None: the NAO.
-
-    Raises:
-        BadInput: the text is neither a folder nor a name.
-    """
-    if robot is None:
-        return default_robot_folder()
-    folder = Path(robot)
-    if folder.is_dir():
-        return folder
-    if str(robot) in robot_names():
-        return default_robot_folder().parent / str(robot)
-    raise BadInput(
-        f"Robot {str(robot)!r} is neither a directory nor a robot of the testbed "
-        f"({', '.join(robot_names())}); give a folder with robot.yaml and its "
-        "tables."
-    )
 
 
 def load_robot(folder: Path | str | None = None) -> Robot:

@@ -7,7 +7,7 @@ from typing import TypeVar
 from rich.table import Table
 
 from nao_testbed.experiments.common.drawing.plain_table import plain_table
-from nao_testbed.models.load import robot_names
+from nao_testbed.models.folders import robot_names
 from nao_testbed.models.resources import ResourceNode
 from nao_testbed.models.robot import Robot
 

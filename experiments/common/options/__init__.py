@@ -30,7 +30,7 @@ from nao_testbed.experiments.common.robot_setting import OptionSpec, annotated_w
 from nao_testbed.experiments.common.streams import print_data
 from nao_testbed.models import BadInput
 from nao_testbed.models.files import check_writable, write_secret, write_text
-from nao_testbed.models.load import find_robot_folder, robot_names
+from nao_testbed.models.folders import find_robot_folder, robot_names
 from nao_testbed.models.values import number_of
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])

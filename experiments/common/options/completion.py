@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 
 from nao_testbed.models import BadInput
-from nao_testbed.models.load import find_robot_folder, robot_names
+from nao_testbed.models.folders import find_robot_folder, robot_names
 
 EXPERIMENTS = Path(__file__).resolve().parents[2]
 Complete = Callable[..., list[str]]

@@ -63,7 +63,7 @@ class Shape(Solid):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Body:
+class BodyShapes:
     """Shapes of a robot without drums."""
 
     shapes: tuple[Shape, ...]
@@ -77,7 +77,7 @@ class Body:
     """Number of shapes whose files cannot be read."""
 
 
-def read_body(robot: Robot) -> Body:
+def read_body(robot: Robot) -> BodyShapes:
     """Return the shapes of a robot from its URDF, which the loader has checked."""
     root = ET.parse(robot.urdf).getroot()
     greys = {
@@ -103,7 +103,7 @@ def read_body(robot: Robot) -> Body:
             if geometry[0].tag != "mesh":
                 solid = _primitive(geometry[0], PARTS)
             surface[name].append(solid.points @ rotation.T + p)
-    return Body(
+    return BodyShapes(
         shapes=tuple(shapes),
         surface={n: np.vstack([np.zeros((0, 3)), *p]) for n, p in surface.items()},
         axes={j.attrib["name"]: _axis(j) for j in _turning(root)},
@@ -113,7 +113,7 @@ def read_body(robot: Robot) -> Body:
 
 
 def drums(
-    robot: Robot, body: Body, frames: Mapping[str, tuple[FloatArray, FloatArray]]
+    robot: Robot, body: BodyShapes, frames: Mapping[str, tuple[FloatArray, FloatArray]]
 ) -> tuple[Shape, ...]:
     """Return a drum for every joint of a robot.
 

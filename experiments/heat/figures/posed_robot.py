@@ -14,7 +14,7 @@ import numpy as np
 
 from nao_testbed.experiments.closed_loop.recording import base_pose_of, recorded_channel
 from nao_testbed.experiments.heat.figures.drawing import DrawnRobot, posing_engine
-from nao_testbed.experiments.heat.figures.meshes import Body, drums, read_body
+from nao_testbed.experiments.heat.figures.meshes import BodyShapes, drums, read_body
 from nao_testbed.models import Robot
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.world import Camera, WorldCfg
@@ -85,7 +85,10 @@ def last_pose(
 
 
 def dressed(
-    robot: Robot, pose: Pose, world: WorldCfg | None = None, body: Body | None = None
+    robot: Robot,
+    pose: Pose,
+    world: WorldCfg | None = None,
+    body: BodyShapes | None = None,
 ) -> DrawnRobot:
     """Return a drawable robot at rest in a pose; the caller closes it.
 

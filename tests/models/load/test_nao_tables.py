@@ -11,7 +11,7 @@ import pytest
 from nao_testbed.models import Robot, load_robot
 from nao_testbed.models.files.csv_tables import read_table
 from nao_testbed.models.files.xml_tree import Element, parse_xml
-from nao_testbed.models.load import find_robot_folder, robot_names
+from nao_testbed.models.folders import find_robot_folder, robot_names
 from nao_testbed.models.load.forms import LedRow, LinkRow
 from nao_testbed.models.load.write_urdf import mirror_name, write_urdf
 
