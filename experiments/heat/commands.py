@@ -99,6 +99,17 @@ def heat_command(
     raise typer.Exit(run_heat_command(cfg, out, json_file, all_rows))
 
 
+MapOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        metavar="NAME=COLUMN",
+        help="Meaning of a column, such as q.{joint}=pos_{joint}, or a file of "
+        "log-columns; repeatable.",
+    ),
+]
+
+
 def identify_command(
     source: Annotated[
         Path, typer.Argument(metavar="FILE.csv|RUN", help="CSV file or run folder.")
@@ -129,6 +140,7 @@ def identify_command(
     trust_units: Annotated[
         bool, typer.Option("--trust-units", help="Accept implausible temperatures.")
     ] = False,
+    columns: MapOption = None,
     robot: RobotOption = None,
     json_file: JsonOption = None,
 ) -> None:
@@ -145,6 +157,7 @@ def identify_command(
         resistance=resistance,
         gap_s=gap,
         trusts_units=trust_units,
+        entries=tuple(columns or ()),
     )
     run_identify(cfg, robot, json_file)
 
@@ -215,6 +228,7 @@ def xray_command(
         str | None,
         typer.Option(help="With --trials: physics engine, pybullet or mujoco."),
     ] = None,
+    columns: MapOption = None,
     robot: RobotOption = None,
     json_file: JsonOption = None,
 ) -> None:
@@ -248,7 +262,9 @@ def xray_command(
         from nao_testbed.experiments.heat.xray.run_xray import run_xray_command  # noqa: PLC0415  # heavy
         from nao_testbed.experiments.heat.xray.xray import XrayCfg  # noqa: PLC0415  # heavy
 
-        asked = XrayCfg(source=source, assumptions=assumptions)
+        asked = XrayCfg(
+            source=source, assumptions=assumptions, entries=tuple(columns or ())
+        )
         raise typer.Exit(run_xray_command(asked, load_robot(folder), json_file, figure))
 
 

@@ -19,8 +19,8 @@ ROOT = Path(__file__).resolve().parents[2]
 # on a disk. (This file is left out: it must name them to look for them.)
 MACHINE = re.compile(
     r"(?P<index>https?://\S+/simple\b|--(extra-)?index-url|--find-links|--trusted-host)"
-    r"|(?P<path>file://|(?<![\w.$~)}\]>*:/<-])/(?!(bin|dev|tmp|usr|path|owner|behaviours|temperature)/)[A-Za-z]+/\w)"
-)  # `/owner/...`, `/behaviours/...`: of the server; `/temperature/...`: topics
+    r"|(?P<path>file://|(?<![\w.$~)}\]>*:/<-])/(?!(bin|dev|tmp|usr|path|owner|behaviours|temperature|lowstate|imu)/)[A-Za-z]+/\w)"
+)  # `/owner/...`, `/behaviours/...`: of the server; the others: topics
 # A key of REFERENCES.md in brackets: `[nao-v5-urdf]`, `[xu2012]`, `[ES2659053T3 ¶320]`.
 KEY = re.compile(
     r"(?<!ignore)\[((?:[a-z][a-z0-9]*-[a-z0-9-]+|[a-z]+(?:19|20)\d\d|ES\d{7}T3|US\d{8}B1|CN\d{7}))"

@@ -45,6 +45,8 @@ class IdentifyCfg:
     """R in Ω; None: the joint's, if a joint is given."""
     gap_s: float | None = None
     trusts_units: bool = False
+    entries: tuple[str, ...] = ()
+    """Map of the columns, as in `read_log`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +145,7 @@ def _own(table: OneNodeHeating) -> dict[str, float]:
 def _logs(
     cfg: IdentifyCfg, robot: Robot, table: OneNodeHeating | None
 ) -> Sequence[HeatLog]:
-    log = read_log(cfg.source)
+    log = read_log(cfg.source, robot, cfg.entries)
     is_run = log.run_state is not None
     is_of_all = is_run or "" not in log.signals.get("temperature", {"": None})
     if is_of_all and not cfg.joints:
@@ -168,7 +170,7 @@ def _logs(
         return [heat_log_of_file(log, log_cfg, name) for name in names]
     if len(cfg.joints) > 1:
         raise BadInput(
-            f"a CSV file has one motor; give one joint, not {', '.join(cfg.joints)}."
+            f"the file has one motor; give one joint, not {', '.join(cfg.joints)}."
         )
     return [heat_log_of_file(log, log_cfg)]
 

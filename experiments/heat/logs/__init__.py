@@ -1,6 +1,8 @@
-"""Logs of a robot as one record of columns, from a CSV or Parquet file or a run folder.
+"""Logs of a robot as one record of columns, whoever wrote them.
 
-dialect   which columns are which signals, and their units
-csv_file  rows and numbers of a CSV file
-log       the record, and `read_log`
+signals        our names of columns, and their units
+dialects.yaml  the names of other programs
+columns        which columns are which signals
+tables         rows and numbers of a file
+log            the record, and `read_log`
 """

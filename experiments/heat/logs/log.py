@@ -7,25 +7,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nao_testbed.experiments.heat.logs.csv_file import read_column, read_rows
-from nao_testbed.experiments.heat.logs.dialect import (
+from nao_testbed.experiments.heat.logs.columns import (
     OWN,
-    Dialect,
-    Scale,
-    column_names,
-    find_signal,
+    TIME,
+    Match,
+    listed,
+    match_columns,
+    of_motor,
+    order_of_numbers,
+    read_map,
+    time_unit,
 )
-from nao_testbed.models import BadInput
+from nao_testbed.experiments.heat.logs.signals import Scale, column_names, find_signal
+from nao_testbed.experiments.heat.logs.tables import FrameTable, LogTable, table_of
+from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.recording.channels import TIME_COLUMN
 from nao_testbed.sim.recording.run_folder import read_run
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Columns = Mapping[str, FloatArray]
 """Member to (n,) values."""
@@ -40,7 +41,7 @@ class Repair:
     """Something that was wrong with the data, and what was done about it."""
 
     kind: str
-    """`unit`, `order`, `duplicate`, `missing`, `gap` or `short`."""
+    """`unit`, `name`, `order`, `duplicate`, `missing`, `gap` or `short`."""
     rows: int
     """How many rows it concerns."""
     what: str
@@ -53,16 +54,17 @@ class Log:
 
     path: Path
     names: tuple[str, ...]
-    """All columns of the source."""
-    dialect: Dialect
+    """All columns of the source; known ones by our names."""
     signals: Mapping[str, Columns]
-    """Signal of the dialect to its columns, each (n,) in SI units (temperatures in °C);
+    """Signal to its columns, each (n,) in SI units (temperatures in °C);
     a signal that the log lacks is not in it."""
     lines: Sequence[int] = ()
     """(n,) line of each row in a text file."""
     run_state: str | None = None
     """`Run.state`; None for a file."""
     repairs: tuple[Repair, ...] = ()
+    matches: tuple[Match, ...] = ()
+    """The known columns."""
 
     @property
     def time_s(self) -> FloatArray:
@@ -81,7 +83,7 @@ class Log:
         Raises:
             BadInput: there is no such column, or several.
         """
-        wanted = [n for one in signals for n in column_names(one, member, self.dialect)]
+        wanted = [n for one in signals for n in column_names(one, member)]
         found = [name for name in wanted if name in self.names]
         if len(found) > 1:
             raise BadInput(
@@ -93,76 +95,105 @@ class Log:
         hint = f" (is it {close[0]!r}?)" if close else ""
         raise BadInput(
             f"{self.path}: there is no column {' or '.join(wanted)}{hint}; the header "
-            f"has {', '.join(self.names)}. Add or rename the column."
+            f"has {listed(self.names)}. Rename the column, or say by --map "
+            f"{wanted[0]}=COLUMN which it is."
         )
 
 
-def read_log(source: Path | str, dialect: Dialect = OWN) -> Log:
+def read_log(
+    source: Path | str, robot: Robot | None = None, entries: Sequence[str] = ()
+) -> Log:
     """Read a run folder, a CSV file, or a Parquet file (`.parquet`).
+
+    Args:
+        source: path of the log.
+        robot: robot of the log: its joints are found in any spelling, or by number.
+        entries: map of the user, `NAME=PATTERN` or a YAML file, as in `columns`.
 
     Raises:
         BadInput: it is none of these, has no time, names a signal twice, or a cell is
             no number.
     """
-    source = Path(source)
+    source, entries = Path(source), read_map(entries)
     if source.is_dir():
         run = read_run(source)
-        log = _log_of_frame(run.folder, run.frame.reset_index(), dialect)
-        return replace(log, run_state=run.state)
-    if source.suffix.lower() in {".parquet", ".pq"}:
-        return _log_of_frame(source, _read_parquet(source), dialect)
-    header, rows = read_rows(source)
-    columns, has_commas = {}, False
-    for name in header:
-        if find_signal(name, dialect):
-            columns[name], is_comma = read_column(source, header, rows, name)
-            has_commas |= is_comma
-    what = "decimal commas read as points"
-    repairs = [Repair(kind="unit", rows=len(rows), what=what)] * has_commas
-    log = _build(source, header, columns, dialect)
-    lines = tuple(number for number, _ in rows)
-    return replace(log, lines=lines, repairs=(*repairs, *log.repairs))
+        frame = FrameTable(run.folder, run.frame.reset_index())
+        return replace(_log_of(frame, robot, entries), run_state=run.state)
+    return _log_of(table_of(source), robot, entries)
 
 
-def _read_parquet(path: Path) -> "pd.DataFrame":
-    import pandas as pd  # noqa: PLC0415  # slow
-    import pyarrow as pa  # noqa: PLC0415  # slow
+def _log_of(table: LogTable, robot: Robot | None, entries: Sequence[str]) -> Log:
+    matches = match_columns(table.names, robot, entries, table.first_text)
+    columns = {match.column: table.numbers(match.column) for match in matches}
+    repairs = []
+    if table.comma_rows:
+        what = "decimal commas read as points"
+        repairs.append(Repair(kind="unit", rows=table.comma_rows, what=what))
+    done = []
+    for one in matches:
+        name = one.name
+        if name == TIME:
+            name = time_unit(table.path, one.column, columns[one.column])
+            what = f"times in {one.column} read as {name.removeprefix('time_')}"
+            rows = columns[one.column].size
+            repairs.append(Repair(kind="unit", rows=rows, what=what))
+        done.append(one._replace(name=name))
+    done, said = _named(done, columns, robot)
+    dialects = dict.fromkeys(m.dialect for m in done if m.dialect not in {OWN, TIME})
+    if dialects:
+        what = f"columns as of {', '.join(dialects)}"
+        repairs.append(Repair(kind="name", rows=len(done), what=what))
+    ours = {match.column: match.name for match in done}
+    names = [ours.get(name, name) for name in table.names]
+    data = {match.name: columns[match.column] for match in done}
+    log = _build(table.path, names, data)
+    return replace(
+        log,
+        lines=table.lines,
+        repairs=(*repairs, *said, *log.repairs),
+        matches=tuple(done),
+    )
 
-    try:
-        frame = pd.read_parquet(path)
-    except (OSError, ValueError, pa.ArrowException) as error:
-        raise BadInput(
-            f"{path} cannot be read as Parquet: {str(error).splitlines()[0]} Give a "
-            "Parquet file, a CSV file (.csv) or a run folder."
-        ) from error
-    return frame if frame.index.name is None else frame.reset_index()
+
+def _named(
+    matches: list[Match], columns: Columns, robot: Robot | None
+) -> tuple[list[Match], list[Repair]]:
+    """Return the matches with joints for numbers."""
+    numbered = {
+        int(m.name.partition(".")[2])
+        for m in matches
+        if m.name.partition(".")[2].isdecimal()
+    }
+    if robot is None or not numbered:
+        return matches, []
+    angles = {}
+    for match in matches:
+        signal, _, member = match.name.partition(".")
+        values = columns[match.column]
+        if signal == "q" and member.isdecimal() and np.isfinite(values).any():
+            angles[int(member)] = float(np.nanmedian(values))
+    title, joints = order_of_numbers(sorted(numbered), angles, robot)
+    found = []
+    for match in matches:
+        signal, _, member = match.name.partition(".")
+        if not member.isdecimal():
+            found.append(match)
+        elif joint := joints.get(int(member)):
+            found.append(match._replace(name=of_motor(f"{signal}.{joint}", robot)))
+    what = f"joints by number, in {title} order"
+    return found, [Repair(kind="name", rows=len(numbered), what=what)]
 
 
-def _log_of_frame(path: Path, frame: "pd.DataFrame", dialect: Dialect) -> Log:
-    columns = {}
-    for name, values in frame.items():
-        if find_signal(str(name), dialect) is None:
-            continue
-        if values.dtype.kind not in "iuf":
-            example = values.iloc[0] if len(values) else values.dtype
-            raise BadInput(
-                f"{path}: column {name!r} holds {example!r} ({values.dtype}); give "
-                "numbers."
-            )
-        columns[str(name)] = values.to_numpy(np.float64, na_value=np.nan)
-    return _build(path, list(map(str, frame)), columns, dialect)
-
-
-def _build(path: Path, names: list[str], columns: Columns, dialect: Dialect) -> Log:
+def _build(path: Path, names: list[str], columns: Columns) -> Log:
     """Sort the columns of a source by signal, and convert them."""
     signals: dict[str, dict[str, FloatArray]] = {}
-    log = Log(path=path, names=tuple(names), dialect=dialect, signals=signals)
+    log = Log(path=path, names=tuple(names), signals=signals)
     log.column("", TIME_COLUMN)
     repairs = {}
     if n := sum(int(np.isinf(values).sum()) for values in columns.values()):
         repairs[f"{n} infinite numbers: treated as missing"] = ("missing", n)
     for name, values in columns.items():
-        signal, member, unit = find_signal(name, dialect) or ("", "", Scale())
+        signal, member, unit = find_signal(name) or ("", "", Scale())
         log.column(member, signal)
         known = np.where(np.isfinite(values), values, np.nan)
         signals.setdefault(signal, {})[member] = unit.factor * known + unit.offset

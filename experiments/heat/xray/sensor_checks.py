@@ -9,7 +9,6 @@ import numpy as np
 
 from nao_testbed.controllers.interface.robot_interface import READINGS
 from nao_testbed.controllers.stiffness.dynamics import GRAVITY
-from nao_testbed.experiments.heat.logs.dialect import column_names
 from nao_testbed.experiments.heat.logs.log import (
     COLDEST_DEGC,
     HOTTEST_DEGC,
@@ -18,7 +17,9 @@ from nao_testbed.experiments.heat.logs.log import (
     Log,
     Repair,
 )
+from nao_testbed.experiments.heat.logs.signals import column_names
 from nao_testbed.models import BadInput, Robot, UnknownName
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.recording.channels import TIME_COLUMN
 
 READ = ("q", "target", "current", "torque", "temperature", "fsr", "accelerometer")
@@ -57,7 +58,8 @@ def check_sensors(log: Log, robot: Robot) -> Log:
     signals: dict[str, Columns] = {TIME_COLUMN: {"": time_s}}
     for signal in READ:
         reading = READINGS["current" if signal == "torque" else signal]
-        members, known = reading.members(robot), {}
+        members = reading.members(robot)
+        known: dict[str, FloatArray] = {}
         for member, values in log.signals.get(signal, {}).items():
             if not member:
                 continue  # column of a log of one motor
@@ -69,12 +71,25 @@ def check_sensors(log: Log, robot: Robot) -> Log:
                 continue
             what = f"{member} has a column without a value: left out"
             repairs.append(Repair(kind="missing", rows=rows.size, what=what))
+        if signal in {"q", "target"}:
+            known = _with_coupled(known, robot)
         if known:
             signals[signal] = known
     checked = replace(log, signals=signals, repairs=tuple(repairs))
     _require(checked, robot)
     _refuse_units(checked, robot)
     return checked
+
+
+def _with_coupled(known: Columns, robot: Robot) -> dict[str, FloatArray]:
+    """Return columns of joints, with those that move with the motor of a known one."""
+    by_motor = {robot.joints[robot.joint_index(n)].motor: n for n in known}
+    coupled = {
+        joint.name: known[by_motor[joint.motor]]
+        for joint in robot.joints
+        if joint.motor in by_motor
+    }
+    return {**coupled, **known}
 
 
 def _require(log: Log, robot: Robot) -> None:
@@ -92,7 +107,7 @@ def _require(log: Log, robot: Robot) -> None:
     ):
         missing = [name for name in wanted if name not in given]
         if missing:
-            units = ", ".join(column_names(column, "NAME", log.dialect))
+            units = ", ".join(column_names(column, "NAME"))
             other = ", torque.NAME" if column == "current" else ""
             raise BadInput(
                 f"{log.path} has no {what} of {', '.join(missing)}; the heat of the "

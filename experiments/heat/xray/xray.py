@@ -41,7 +41,9 @@ class XrayCfg:
     """Options; see `nao-testbed xray --help`."""
 
     source: Path
-    """Run folder, CSV file or Parquet file."""
+    """A run folder, or a log file of `read_log`."""
+    entries: tuple[str, ...] = ()
+    """Map of the columns, as in `read_log`."""
     assumptions: Assumptions = field(default_factory=Assumptions)
 
 
@@ -174,7 +176,7 @@ def xray(
             f"robot {robot.name!r} lacks a leg joint; the X-ray needs a robot "
             "that stands on two legs."
         )
-    standing = find_standing(read_log(cfg.source), robot)
+    standing = find_standing(read_log(cfg.source, robot, cfg.entries), robot)
     model = StandingModel(robot, standing, cfg.assumptions)
     suspects = find_suspects(model, on_fit)
     account = LegAccount(model, standing, suspects.fit)

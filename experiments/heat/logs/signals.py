@@ -21,12 +21,15 @@ class Scale(NamedTuple):
     offset: float = 0.0
 
 
-Dialect = Mapping[str, Mapping[str, Scale]]
-"""Signal to the first parts that its columns may have in one kind of file."""
-
 _DEGREES = Scale(np.pi / 180.0)
-OWN: Dialect = {
-    TIME_COLUMN: {"time_s": Scale(), "time_ms": Scale(1e-3), "time_min": Scale(60.0)},
+SIGNALS: Mapping[str, Mapping[str, Scale]] = {
+    TIME_COLUMN: {
+        "time_s": Scale(),
+        "time_ms": Scale(1e-3),
+        "time_min": Scale(60.0),
+        "time_us": Scale(1e-6),
+        "time_ns": Scale(1e-9),
+    },
     "q": {"q": Scale(), "q_deg": _DEGREES},  # joints, rad
     "v": {"v": Scale(), "v_deg": _DEGREES},  # joints, rad/s
     "target": {"target": Scale(), "target_deg": _DEGREES},  # joints, rad
@@ -45,25 +48,29 @@ OWN: Dialect = {
     "motor_torque": {"motor_torque": Scale()},  # of a simulated run, what heated, N·m
     "true_temperature": {"true_temperature": Scale()},  # of its heating model, °C
 }
-"""Run folders, their exports, and files that people write for `identify` and `xray`."""
+"""Signal to the first parts that its columns may have, each with its unit.
+
+Run folders, their exports, and files written for `identify` and `xray` use these names;
+`columns` finds them for the columns of other programs.
+"""
 
 
-def find_signal(column: str, dialect: Dialect) -> tuple[str, str, Scale] | None:
+def find_signal(column: str) -> tuple[str, str, Scale] | None:
     """Return a column's signal, member and unit; None for an unknown column.
 
     The member is a joint, motor, sensor or axis; empty for the time, and in a log of
     one motor.
     """
     prefix, dot, member = column.partition(".")
-    for signal, names in dialect.items():
+    for signal, names in SIGNALS.items():
         says_unit = prefix != signal or signal == TIME_COLUMN
         if prefix in names and (member if dot else says_unit):
             return signal, member, names[prefix]
     return None
 
 
-def column_names(signal: str, member: str, dialect: Dialect) -> tuple[str, ...]:
+def column_names(signal: str, member: str) -> tuple[str, ...]:
     """Return what the column of a signal may be called."""
-    names = dialect[signal]
+    names = SIGNALS[signal]
     named = [f"{name}.{member}" if member else name for name in names]
-    return tuple(name for name in named if find_signal(name, dialect))
+    return tuple(name for name in named if find_signal(name))

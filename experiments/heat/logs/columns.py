@@ -1,0 +1,325 @@
+"""Our names for the columns of a log: `dialects.yaml`, or a map given by the user.
+
+A pattern is written as at the top of `dialects.yaml`. A map gives patterns that stand
+before those of the file, each as `OUR_NAME=PATTERN`, such as `q.{joint}=pos_{joint}`.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from nao_testbed.experiments.heat.logs.signals import SIGNALS, find_signal
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.files.yaml_tree import read_tree
+from nao_testbed.models.values import FloatArray
+from nao_testbed.sim.recording.channels import TIME_COLUMN
+
+FILE = Path(__file__).with_name("dialects.yaml")
+OWN, GIVEN = "own names", "given"
+TIME = "time"
+"""Name of a time whose unit its values tell."""
+OF_MOTORS = frozenset({"current", "torque", "temperature"})
+_UNIT = re.compile(r"(.*\S)\s*[\[(]\s*([^\[\]()\d]+?)\s*[\])]")
+UNITS: Mapping[str, str] = {
+    **dict.fromkeys(("deg", "degree", "degrees", "°"), "deg"),
+    **dict.fromkeys(("°c", "degc", "c", "celsius"), "degc"),
+    **dict.fromkeys(("°f", "degf", "f", "fahrenheit"), "degf"),
+    **dict.fromkeys(("k", "kelvin"), "k"),
+    **{name: name for name in ("s", "ms", "us", "ns", "min", "ma", "kg", "g")},
+    "µs": "us",
+    "a": "a",
+}
+"""Unit in brackets behind a name, to the part of our names that says it."""
+_PARTS = {
+    "{joint}": r"(?P<joint>[^./:]+)",
+    "{axis}": r"[./_:]?(?P<axis>[xyz012])",
+    "*": r".*",
+    ".": r"[./_:]",
+}
+
+
+class Match(NamedTuple):
+    """What a column means."""
+
+    column: str
+    name: str
+    """Ours, as `find_signal` reads it, or `TIME`."""
+    dialect: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Line:
+    pattern: re.Pattern[str]
+    name: str
+    dialect: str
+
+
+def _compiled(pattern: str, *, is_given: bool = False) -> re.Pattern[str]:
+    parts = []
+    for part in re.split(r"(\.?\{(?:i|axis)\}|\{joint\}|\*|\.)", pattern):
+        if part in {".{i}", "{i}"}:
+            parts.append(r"[./_:]?(?P<i>\d+)")
+        elif is_given and part == ".":
+            parts.append(r"\.")
+        else:
+            parts.append(_PARTS.get(part.removeprefix(".") or part) or re.escape(part))
+    text = "".join(parts)
+    return re.compile(text if is_given else rf"(?:.*[./])?{text}", re.IGNORECASE)
+
+
+@cache
+def _table() -> tuple[tuple[_Line, ...], Mapping[str, tuple[str, ...]]]:
+    """Return the lines of `dialects.yaml`, times first, and the orders."""
+    tree = read_tree(FILE)
+    sections = [(TIME, tree["time"]), *tree["dialects"].items()]
+    lines = tuple(
+        _Line(pattern=_compiled(str(pattern)), name=str(name), dialect=str(dialect))
+        for dialect, section in sections
+        for pattern, name in section.items()
+    )
+    return lines, {str(k): tuple(map(str, v)) for k, v in tree["orders"].items()}
+
+
+def read_map(entries: Sequence[str]) -> tuple[str, ...]:
+    """Return the entries of a map, those of its files included.
+
+    Raises:
+        BadInput: an entry is neither `NAME=PATTERN` nor a YAML file of such lines.
+    """
+    found: list[str] = []
+    for entry in entries:
+        if entry.endswith((".yaml", ".yml")):
+            tree = read_tree(Path(entry))
+            if not isinstance(tree, Mapping):
+                raise BadInput(f"{entry} has no lines `q.NAME: COLUMN`; give some.")
+            found += [f"{name}={pattern}" for name, pattern in tree.items()]
+        else:
+            found.append(entry)
+    for entry in found:
+        name = entry.partition("=")[0].strip()
+        if "=" not in entry or not (name == TIME or find_signal(name)):
+            raise BadInput(
+                f"--map {entry}: {name!r} is no signal; give NAME=COLUMN with a NAME "
+                "such as time_s, q.{joint}, current.{joint}, torque.{joint} or "
+                "temperature.{joint}, or a file of `nao-testbed log-columns`."
+            )
+    return tuple(found)
+
+
+def member_of(text: str, robot: Robot) -> str | None:
+    """Return the joint or motor that a name stands for in any spelling, or None."""
+    plain = _plain(text)
+    names = {_plain(n): n for n in (*robot.motor_names, *robot.joint_names)}
+    for one in (plain, plain.removeprefix("k")):
+        if one in names:
+            return names[one]
+    ending = [n for p, n in names.items() if len(plain) > 4 and p == f"aa{plain}"]
+    return ending[0] if ending else None
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower()).removesuffix("joint")
+
+
+def match_columns(
+    columns: Sequence[str],
+    robot: Robot | None,
+    entries: Sequence[str] = (),
+    first_text: Callable[[str], str] = lambda _: "",
+) -> list[Match]:
+    """Return what the known ones among some columns mean; numbers stay `{i}` names.
+
+    The names of other programs count where no column but the time has one of ours.
+
+    Args:
+        columns: names of the columns.
+        robot: robot of the log; None: joints stay as they are called.
+        entries: map of the user, from `read_map`.
+        first_text: returns the first cell of a column.
+
+    Raises:
+        BadInput: an entry of the map fits no column.
+    """
+    given = [_given_line(entry, columns) for entry in entries]
+    found, rest = [], []
+    for column in columns:
+        mapped = (_fitting(line, column, robot) for line in given)
+        if name := next(filter(None, mapped), None):
+            found.append(Match(column, name, GIVEN))
+        elif find_signal(column) and not column.rpartition(".")[2].isdecimal():
+            found.append(Match(column, column, OWN))
+        else:
+            rest.append(column)
+    is_own = any(m.dialect == OWN and not _is_time(m) for m in found)
+    lines = [one for one in _table()[0] if one.dialect == TIME or not is_own]
+    ranked, labels = [], {}
+    for column in rest:
+        bare, unit = _without_unit(column)
+        bare = re.sub(r"\[(\w+)\]", r".\1", bare)
+        fits = ((k, _fitting(line, bare, robot)) for k, line in enumerate(lines))
+        rank, name = next(((k, name) for k, name in fits if name), (0, ""))
+        if name.startswith("label."):
+            labels[name.removeprefix("label.")] = first_text(column)
+        elif name:
+            match = Match(column, _with_unit(name, unit), lines[rank].dialect)
+            ranked.append((rank, match))
+    has_time = any(map(_is_time, found))
+    names = {match.name for match in found}
+    for _, match in sorted(ranked, key=lambda one: one[0]):
+        one = _labelled(match, labels, robot)
+        if one is None or one.name in names or (has_time and _is_time(one)):
+            continue
+        has_time |= _is_time(one)
+        names.add(one.name)
+        found.append(one)
+    return found
+
+
+def _is_time(match: Match) -> bool:
+    return match.name == TIME or match.name in SIGNALS[TIME_COLUMN]
+
+
+def _given_line(entry: str, columns: Sequence[str]) -> _Line:
+    name, _, pattern = (part.strip() for part in entry.partition("="))
+    line = _Line(pattern=_compiled(pattern, is_given=True), name=name, dialect=GIVEN)
+    if not any(line.pattern.fullmatch(column) for column in columns):
+        raise BadInput(
+            f"--map {entry}: no column fits {pattern!r}; the log has "
+            f"{listed(columns)}. Give one of these, or a pattern with {{joint}}."
+        )
+    return line
+
+
+def listed(columns: Sequence[str], most: int = 40) -> str:
+    """Return the first columns, and how many more there are."""
+    more = len(columns) - most
+    return ", ".join(columns[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def _labelled(
+    match: Match, labels: Mapping[str, str], robot: Robot | None
+) -> Match | None:
+    """Return a match with the joint that a text column names for its number."""
+    prefix, _, member = match.name.partition(".")
+    label = labels.get(member)
+    if label is None:
+        return match
+    joint = member_of(label, robot) if robot else label
+    if joint is None:
+        return None
+    return match._replace(name=of_motor(f"{prefix}.{joint}", robot))
+
+
+def _without_unit(column: str) -> tuple[str, str | None]:
+    """Return a name without the unit in brackets, and our word for the unit."""
+    found = _UNIT.fullmatch(column)
+    unit = UNITS.get(found[2].lower()) if found else None
+    return (found[1], unit) if found and unit else (column, None)
+
+
+def _fitting(line: _Line, column: str, robot: Robot | None) -> str | None:
+    fit = line.pattern.fullmatch(column)
+    if fit is None:
+        return None
+    groups = fit.groupdict()
+    if joint := groups.get("joint"):
+        known = member_of(joint, robot) if robot else joint
+        if known is None:
+            return None
+        groups["joint"] = known
+    if axis := groups.get("axis"):
+        groups["axis"] = "xyz"[int(axis)] if axis.isdecimal() else axis.lower()
+    return of_motor(line.name.format(**groups), robot)
+
+
+def of_motor(name: str, robot: Robot | None) -> str:
+    """Return a name with the motor for the joint, where its signal is of motors."""
+    prefix, _, member = name.partition(".")
+    signal = (find_signal(name) or ("",))[0]
+    if robot is None or signal not in OF_MOTORS or member not in robot.joint_names:
+        return name
+    return f"{prefix}.{robot.joints[robot.joint_index(member)].motor}"
+
+
+def _with_unit(name: str, unit: str | None) -> str:
+    """Return a name with another unit, where its signal can have it."""
+    prefix, dot, member = name.partition(".")
+    other = f"{'time' if prefix == TIME else prefix}_{unit}{dot}{member}"
+    return other if find_signal(other) else name
+
+
+def order_of_numbers(
+    numbers: Sequence[int], angles: Mapping[int, float], robot: Robot
+) -> tuple[str, dict[int, str]]:
+    """Return whose order numbered joints have, and the joints of the numbers.
+
+    Of several orders with joints of the robot, that counts in which the angles are
+    within the joints' limits and the legs most alike.
+
+    Args:
+        numbers: of the columns.
+        angles: number to a typical angle in rad.
+        robot: robot of the log.
+
+    Raises:
+        BadInput: no order is known for this robot.
+    """
+    fits: list[tuple[float, int, str, dict[int, str]]] = []
+    for title, names in _table()[1].items():
+        joints = [member_of(name, robot) for name in names]
+        if None in joints:
+            continue
+        known = {i: str(joint) for i, joint in enumerate(joints) if i in numbers}
+        fits.append((_oddness(known, angles, robot), len(fits), title, known))
+    if fits:
+        _, _, title, known = min(fits)
+        return title, known
+    if len(numbers) == len(robot.joint_names) and min(numbers) == 0:
+        return f"{robot.name}'s", dict(enumerate(robot.joint_names))
+    raise BadInput(
+        f"the log has {len(numbers)} numbered joints, and robot {robot.name!r} has "
+        f"{len(robot.joint_names)} joints in another order; give the robot of the log "
+        "by --robot, such as --robot g1, or name the joints by --map q.JOINT=COLUMN."
+    )
+
+
+def _oddness(
+    known: Mapping[int, str], angles: Mapping[int, float], robot: Robot
+) -> float:
+    at = {name: angles[i] for i, name in known.items() if i in angles}
+    total = 0.0
+    for name, angle in at.items():
+        joint = robot.joints[robot.joint_index(name)]
+        total += 10.0 * max(joint.lower - angle, angle - joint.upper, 0.0)
+        other = name.replace("left", "right").replace("Left", "Right")
+        if other in at and re.search("pitch|knee", name, re.IGNORECASE):
+            total += abs(angle - at[other])
+    return total
+
+
+def time_unit(path: Path, column: str, values: FloatArray) -> str:
+    """Return our name for a column of times, by the unit that its values tell.
+
+    Raises:
+        BadInput: they may be seconds or milliseconds.
+    """
+    known = values[np.isfinite(values)]
+    largest = float(np.abs(known).max()) if known.size else 0.0
+    for least, name in ((1e17, "ns"), (1e14, "us"), (1e11, "ms"), (1e8, "s")):
+        if largest > least:
+            return f"time_{name}"
+    steps = np.diff(known)
+    step = float(np.median(steps[steps > 0.0])) if (steps > 0.0).any() else 0.1
+    if step < 1.0 or column.endswith("__time"):
+        return "time_s"
+    if step >= 1e3:
+        return "time_ns" if step >= 1e6 else "time_us"
+    raise BadInput(
+        f"{path}: the step of column {column!r} is {step:g}, which may be in s or in "
+        f"ms; say it by --map time_s={column} or --map time_ms={column}."
+    )

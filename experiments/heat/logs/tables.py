@@ -1,0 +1,267 @@
+"""Rows and columns of a log file, whatever it was written by.
+
+    table = table_of(Path("log.csv"))
+    table.numbers("q.LKneePitch")
+
+Of a CSV file, separators, decimal commas and missing cells are detected; every error
+names the file, and the line if there is one.
+"""
+
+import csv
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from nao_testbed.models import BadInput
+from nao_testbed.models.files import read_text
+from nao_testbed.models.values import FloatArray, number_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SEPARATORS = (",", ";", "\t", "|")
+MISSING = frozenset({"", "-", "na", "n/a", "nan", "none", "null"})
+"""Cells that stand for no value, in any case."""
+MAX_BAD_CELLS = 5
+"""That a message names."""
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
+_DATE = re.compile(r"\s*\d{4}-\d\d-\d\d[T ]\d\d:")
+_COMMENT = re.compile(r"#|//|%(?!time)")
+
+
+class LogTable(Protocol):
+    """Columns by name."""
+
+    @property
+    def path(self) -> Path:
+        """Path of the file."""
+        ...
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        ...
+
+    @property
+    def lines(self) -> Sequence[int]:
+        """(n,) line of each row in a text file; else empty."""
+        ...
+
+    @property
+    def comma_rows(self) -> int:
+        """Rows with decimal commas, of the columns that were read."""
+        ...
+
+    def numbers(self, name: str) -> FloatArray:
+        """Return the (n,) numbers of a column, NaN for an empty cell; dates in s.
+
+        Raises:
+            BadInput: a cell is not a number.
+        """
+        ...
+
+    def first_text(self, name: str) -> str:
+        """Return the first cell of a column."""
+        ...
+
+
+def table_of(path: Path) -> LogTable:
+    """Open a CSV or a Parquet file.
+
+    Raises:
+        BadInput: it cannot be read, or has no rows.
+    """
+    if path.suffix.lower() in {".parquet", ".pq"}:
+        return FrameTable(path, _read_parquet(path))
+    return CsvTable(path)
+
+
+class FrameTable:
+    """Columns of a data frame."""
+
+    lines: Sequence[int] = ()
+    comma_rows = 0
+
+    def __init__(self, path: Path, frame: "pd.DataFrame") -> None:
+        """Take the columns of a frame."""
+        self.path, self._frame = path, frame
+        self._frame.columns = frame.columns.astype(str)
+        self.names = list(map(str, frame.columns))
+
+    def numbers(self, name: str) -> FloatArray:
+        """Return the (n,) numbers of a column; dates in s.
+
+        Raises:
+            BadInput: it holds something else.
+        """
+        values = self._frame[name]
+        if values.dtype.kind == "M":
+            return _seconds(values)
+        if values.dtype.kind not in "iuf":
+            example = values.iloc[0] if len(values) else values.dtype
+            raise BadInput(
+                f"{self.path}: column {name!r} holds {example!r} ({values.dtype}); "
+                "give numbers."
+            )
+        return values.to_numpy(np.float64, na_value=np.nan)
+
+    def first_text(self, name: str) -> str:
+        """Return the first cell of a column."""
+        return str(self._frame[name].iloc[0]) if len(self._frame) else ""
+
+
+def _read_parquet(path: Path) -> "pd.DataFrame":
+    import pandas as pd  # noqa: PLC0415  # slow
+    import pyarrow as pa  # noqa: PLC0415  # slow
+
+    try:
+        frame = pd.read_parquet(path)
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise BadInput(
+            f"{path} cannot be read as Parquet: {str(error).splitlines()[0]} Give a "
+            "Parquet file, a CSV file (.csv) or a run folder."
+        ) from error
+    is_numbered = isinstance(frame.index, pd.RangeIndex)
+    is_named = frame.index.name is not None or frame.index.dtype.kind == "M"
+    return frame if is_numbered or not is_named else frame.reset_index()
+
+
+def _seconds(times: "pd.Series[pd.Timestamp]") -> FloatArray:
+    """Return times of a clock in s since 1970, NaN where there is none."""
+    import pandas as pd  # noqa: PLC0415  # slow
+
+    since = times - pd.Timestamp(0, tz=times.dt.tz)
+    return np.asarray(since.dt.total_seconds(), np.float64)
+
+
+_Rows = list[tuple[int, list[str]]]
+"""Number of the line, and its cells."""
+
+
+def _read_rows(path: Path) -> tuple[list[str], _Rows]:
+    """Return the names of the columns, and the rows that are no comment (#).
+
+    Raises:
+        BadInput: it cannot be read, has no header or no rows, names a column twice, or
+            a row has another number of cells.
+    """
+    try:
+        text = read_text(path, "utf-8-sig")
+    except UnicodeDecodeError:
+        raise BadInput(f"{path} is not UTF-8 text; save it as CSV (UTF-8).") from None
+    except OSError as error:
+        raise BadInput(
+            f"{path} cannot be read: {error.strerror or error}; give a run folder, "
+            "a CSV file or a Parquet file."
+        ) from error
+    every = [
+        (number, line)
+        for number, line in enumerate(text.splitlines(), start=1)
+        if line.strip()
+    ]
+    lines = [one for one in every if not _COMMENT.match(one[1])]
+    if not lines or "\0" in text:
+        raise BadInput(
+            f"{path} has no rows of text; give a CSV file whose first row names the "
+            f"columns."
+        )
+    before = every[: every.index(lines[0])]
+    if before and _is_numbers(lines[0][1]):  # the header stands in a comment
+        lines.insert(0, (before[-1][0], before[-1][1].lstrip("#/% ")))
+    separator = max(SEPARATORS, key=lines[0][1].count)
+    has_separator = separator in lines[0][1]
+    rows: _Rows = []
+    for number, line in lines:
+        try:
+            cells = (
+                next(csv.reader([line], delimiter=separator, skipinitialspace=True))
+                if has_separator
+                else line.split()
+            )
+        except csv.Error as error:
+            raise BadInput(
+                f"{path}:{number}: a cell cannot be read: {error}; check its "
+                "quotation marks."
+            ) from error
+        rows.append((number, cells))
+    if rows[0][1][-1] == "" or all(len(c) > len(rows[0][1]) for _, c in rows[1:]):
+        rows = [(n, c[:-1] if c and not c[-1].strip() else c) for n, c in rows]
+    (first, names), *body = rows
+    header = [name.strip() for name in names]
+    twice = sorted({name for name in header if name and header.count(name) > 1})
+    if twice:
+        raise BadInput(
+            f"{path}:{first}: the header names {', '.join(twice)} more than once; keep "
+            f"one column of each name."
+        )
+    if not body:
+        raise BadInput(f"{path} has a header and no rows; give a file with data.")
+    for number, cells in body:
+        if len(cells) != len(header):
+            raise BadInput(
+                f"{path}:{number}: {len(cells)} cells in this row, {len(header)} in "
+                "the header; give every row as many."
+            )
+    return header, body
+
+
+def _is_numbers(line: str) -> bool:
+    cells = re.split(r"[,;|\s]+", line.strip())
+    return all(re.fullmatch(r"[-+.\deE]+|nan", cell, re.IGNORECASE) for cell in cells)
+
+
+class CsvTable:
+    """Columns of a text file."""
+
+    def __init__(self, path: Path) -> None:
+        """Read the rows of a file."""
+        self.path = path
+        self.names, self._rows = _read_rows(path)
+        self.lines: Sequence[int] = tuple(number for number, _ in self._rows)
+        self.comma_rows = 0
+
+    def first_text(self, name: str) -> str:
+        """Return the first cell of a column."""
+        return self._rows[0][1][self.names.index(name)].strip()
+
+    def numbers(self, name: str) -> FloatArray:
+        """Return the (n,) numbers of a column, NaN for an empty cell; dates in s.
+
+        Raises:
+            BadInput: a cell is not a number.
+        """
+        place = self.names.index(name)
+        texts = [cells[place] for _, cells in self._rows]
+        if "_" not in "".join(texts):  # `float` is as strict as `number_of` then
+            try:
+                return np.array([float(text) for text in texts])
+            except ValueError:
+                pass  # empty cells, decimal commas, dates, or what is no number
+        if _DATE.match(texts[0]):
+            import pandas as pd  # noqa: PLC0415  # slow
+
+            times = pd.to_datetime(pd.Series(texts), errors="coerce", format="ISO8601")
+            if times.dtype.kind == "M":
+                return _seconds(times)
+        values, bad = [], []
+        for (number, _), cell in zip(self._rows, texts, strict=True):
+            text = cell.strip()
+            text = text.replace(",", ".") if _DECIMAL_COMMA.fullmatch(text) else text
+            try:
+                is_missing = text.lower() in MISSING
+                values.append(np.nan if is_missing else number_of(text))
+            except ValueError:
+                bad.append(f"{self.path}:{number}: column {name!r} holds {cell!r}")
+        if bad:
+            more = len(bad) - MAX_BAD_CELLS
+            rest = [f"and {more} more"] if more > 0 else []
+            listed = "\n".join([*bad[:MAX_BAD_CELLS], *rest])
+            raise BadInput(
+                f"{listed}\ngive numbers; leave cells without a value empty."
+            )
+        if any(map(_DECIMAL_COMMA.fullmatch, map(str.strip, texts))):
+            self.comma_rows = len(texts)
+        return np.array(values)

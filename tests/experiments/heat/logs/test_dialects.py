@@ -1,0 +1,219 @@
+"""A log means the same, whichever program wrote it; what is unknown is asked for."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from nao_testbed.experiments.cli import app
+from nao_testbed.experiments.heat.identification.identify import IdentifyCfg, identify
+from nao_testbed.experiments.heat.logs.log import read_log
+from nao_testbed.experiments.heat.xray.standing import Standing, find_standing
+from nao_testbed.models import BadInput, Robot
+from tests.experiments.heat.logs import writers
+from tests.experiments.heat.logs.conftest import G1
+from tests.experiments.heat.logs.writers import Writer
+
+SIDES = (
+    *(("hip_pitch", "waist_yaw"), ("hip_roll", "waist_roll")),
+    *(("hip_yaw", "waist_pitch"), ("knee", ""), ("shoulder_pitch", "")),
+    *(("ankle_pitch", ""), ("shoulder_roll", ""), ("ankle_roll", "")),
+    *((f"{name}", "") for name in ("shoulder_yaw", "elbow")),
+    *((f"wrist_{axis}", "") for axis in ("roll", "pitch", "yaw")),
+)
+ISAAC = [
+    name
+    for pair, middle in SIDES
+    for name in (f"left_{pair}", f"right_{pair}", middle)
+    if name
+]
+
+
+def seen_in(path: Path, robot: Robot, *entries: str) -> Standing:
+    return find_standing(read_log(path, robot, entries), robot)
+
+
+def assert_alike(seen: Standing, own: Standing, robot: Robot) -> None:
+    """In what both have; a G1's angles are noisier than the difference of rows."""
+    np.testing.assert_allclose(seen.q, own.q, atol=1e-4)
+    np.testing.assert_allclose(seen.effort, own.effort, atol=0.02)
+    if seen.temperature is not None and own.temperature is not None:
+        np.testing.assert_allclose(seen.temperature, own.temperature)
+    if seen.accelerometer is not None and own.accelerometer is not None:
+        np.testing.assert_allclose(seen.accelerometer, own.accelerometer, atol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("writer", "has"),
+    [
+        (writers.plotjuggler, "target temperature accelerometer"),
+        (writers.rostopic, ""),
+        (writers.almemory, "target temperature accelerometer fsr"),
+    ],
+)
+def test_a_nao_is_read_from_other_programs(
+    writer: Writer,
+    has: str,
+    nao: Robot,
+    nao_frame: pd.DataFrame,
+    nao_run: Path,
+    tmp_path: Path,
+) -> None:
+    seen = seen_in(writer(nao_frame, nao, tmp_path), nao)
+    assert_alike(seen, seen_in(nao_run, nao), nao)
+    for name in ("target", "temperature", "accelerometer", "fsr"):
+        assert (getattr(seen, name) is not None) == (name in has.split()), name
+
+
+@pytest.mark.parametrize("name", ["motor_state[{}].{}", "/lowstate/motor_state[{}]/{}"])
+def test_a_g1_is_read_by_the_numbers_of_its_motors(
+    name: str, g1: Robot, g1_frame: pd.DataFrame, g1_run: Path, tmp_path: Path
+) -> None:
+    path = writers.unitree(g1_frame, g1, tmp_path, name=name)
+    seen = seen_in(path, g1)
+    assert_alike(seen, seen_in(g1_run, g1), g1)
+    assert "joints by number, in Unitree's order" in seen.remarks
+
+
+def test_the_other_order_of_a_g1_is_found_by_its_angles(
+    g1: Robot, g1_frame: pd.DataFrame, g1_run: Path, tmp_path: Path
+) -> None:
+    path = writers.unitree(g1_frame, g1, tmp_path, order=ISAAC)
+    seen = seen_in(path, g1)
+    assert "joints by number, in Isaac Lab's order" in seen.remarks
+    assert_alike(seen, seen_in(g1_run, g1), g1)
+
+
+def test_numbers_of_another_robot_are_refused(
+    nao: Robot, g1: Robot, g1_frame: pd.DataFrame, tmp_path: Path
+) -> None:
+    path = writers.unitree(g1_frame, g1, tmp_path)
+    with pytest.raises(BadInput, match=r"35 numbered joints.*'nao' has 26.*--robot g1"):
+        read_log(path, nao)
+
+
+def test_identify_reads_the_same_files(
+    g1: Robot, g1_frame: pd.DataFrame, tmp_path: Path
+) -> None:
+    """Torques are currents by the joint's constant; of two, the winding's heat."""
+    hot = pd.concat([g1_frame] * 20, ignore_index=True)
+    hot["time_s"] = 0.02 * np.arange(len(hot))
+    hot["temperature.left_knee"] = np.floor(30.0 + hot["time_s"] / 10.0)
+    path = writers.unitree(hot, g1, tmp_path)
+    cfg = IdentifyCfg(source=path, joints=("left_knee",), ambient_degc=25.0)
+    (log,) = identify(cfg, g1).logs
+    constant = g1.motors[g1.motor_index("left_knee")].one_node.torque_constant
+    square = np.mean(writers.torque(g1_frame, g1, "left_knee") ** 2) / constant**2
+    assert np.mean(log.records[0].mean_square_current) == pytest.approx(square, rel=0.1)
+    assert log.records[0].degc[0] == 30.0
+
+
+def test_a_map_names_the_columns_of_any_file(
+    nao: Robot, nao_frame: pd.DataFrame, nao_run: Path, tmp_path: Path
+) -> None:
+    columns = {"clock": 1000.0 * nao_frame["time_s"]}
+    for n in writers.members(nao_frame, "current"):
+        columns[f"w.{n}.measured"] = np.rad2deg(nao_frame[f"q.{n}"])
+        columns[f"i of {n}"] = 1000.0 * nao_frame[f"current.{n}"]
+    path = tmp_path / "lab.csv"
+    pd.DataFrame(columns).to_csv(path, index=False)
+    with pytest.raises(BadInput, match="there is no column time_s"):
+        read_log(path, nao)
+    entries = (
+        "time_ms=clock",
+        "q_deg.{joint}=w.{joint}.measured",
+        "current_ma.{joint}=i of {joint}",
+    )
+    own = seen_in(nao_run, nao)
+    assert_alike(seen_in(path, nao, *entries), own, nao)
+    file = tmp_path / "map.yaml"
+    lines = [": ".join(repr(part) for part in one.split("=")) for one in entries]
+    file.write_text("\n".join(lines), encoding="utf-8")
+    assert_alike(seen_in(path, nao, str(file)), own, nao)
+    with pytest.raises(BadInput, match=r"--map q\.\{joint\}=nothing: no column fits"):
+        read_log(path, nao, ("q.{joint}=nothing",))
+    with pytest.raises(BadInput, match=r"--map heat=clock: 'heat' is no signal; give"):
+        read_log(path, nao, ("heat=clock",))
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "unit"),
+    [
+        ("__time", [1700000000.0, 1700000000.5], "s"),
+        ("timestamp", [1700000000000, 1700000000500], "ms"),
+        ("timestamp", [1700000000000000, 1700000000500000], "us"),
+        ("stamp", [1700000000000000000, 1700000000500000000], "ns"),
+        ("t", [0.0, 0.5], "s"),
+        ("Time [ms]", [0, 500], None),
+        ("time", ["2026-11-27T10:00:00.000Z", "2026-11-27T10:00:00.500Z"], "s"),
+    ],
+)
+def test_the_unit_of_a_time_is_told_by_its_values(
+    header: str, rows: list[object], unit: str | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "log.csv"
+    lines = [header + ",temperature_degc", *(f"{t},30" for t in rows)]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    log = read_log(path)
+    assert np.diff(log.time_s) == pytest.approx([0.5], abs=1e-6)
+    said = [repair.what for repair in log.repairs]
+    assert any(f"read as {unit}" in what for what in said) == (unit is not None)
+
+
+def test_a_time_that_may_be_seconds_or_milliseconds_is_asked_for(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("time,temperature_degc\n0,30\n20,30\n40,31\n", encoding="utf-8")
+    with pytest.raises(BadInput, match=r"step of column 'time' is 20.*--map time_ms"):
+        read_log(path)
+    assert read_log(path, None, ("time_ms=time",)).time_s[-1] == pytest.approx(0.04)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "time_s,temperature_degc\n0,30\n1,31\n",
+        "\ufefftime_s;temperature_degc\r\n0,0;30,0\n1,0;31,0\r\n",
+        "# a lab\n// and more\ntime_s|temperature_degc|\n0|30|\n1|31|\n",
+        "# time_s temperature_degc\n0 30\n1 31\n",
+        "time (s)\tTemperature (°C)\n0\t30\n1\t31\n",
+        "time [s], temperature_degc\n0, 30\n1, 31\n",
+    ],
+)
+def test_a_table_of_any_form_is_read(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(text, encoding="utf-8")
+    log = read_log(path)
+    np.testing.assert_allclose(log.time_s, [0.0, 1.0])
+    if "Temperature" not in text:
+        np.testing.assert_allclose(log.signals["temperature"][""], [30.0, 31.0])
+
+
+def test_parquet_with_an_index_of_dates_is_read(tmp_path: Path) -> None:
+    times = pd.date_range("2026-11-27 10:00", periods=3, freq="500ms", tz="UTC")
+    frame = pd.DataFrame({"temperature_degc": [30.0, 30.0, 31.0]}, index=times)
+    frame.to_parquet(tmp_path / "log.parquet")
+    log = read_log(tmp_path / "log.parquet")
+    np.testing.assert_allclose(np.diff(log.time_s), 0.5)
+
+
+@pytest.mark.slow(covers=True)
+def test_the_xray_of_a_plotjuggler_and_of_a_lowstate_file_gives_a_result(
+    nao: Robot,
+    g1: Robot,
+    nao_frame: pd.DataFrame,
+    g1_frame: pd.DataFrame,
+    tmp_path: Path,
+) -> None:
+    run = CliRunner()
+    path = writers.plotjuggler(nao_frame, nao, tmp_path)
+    found = run.invoke(app, ["xray", str(path)])
+    assert found.exit_code == 0, found.output
+    assert "LAnklePitch" in found.output.splitlines()[0]
+    path = writers.unitree(g1_frame, g1, tmp_path)
+    found = run.invoke(app, ["xray", str(path), "--robot", str(G1)])
+    assert found.exit_code == 0, found.output
+    assert found.output.startswith("left_ankle_pitch has an error of +1.")

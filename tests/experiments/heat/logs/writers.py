@@ -1,0 +1,122 @@
+"""Logs of a simulated run as other programs write them.
+
+Each writer takes the columns of a run folder and writes a file with the names, units,
+times and gaps of one program. Nothing is copied from these programs.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from nao_testbed.models import Robot
+from nao_testbed.models.values import FloatArray
+
+EPOCH_S = 1.7e9
+"""Time of the first row for programs that write the time of day."""
+Frame = pd.DataFrame
+Writer = Callable[[Frame, Robot, Path], Path]
+
+
+def torque(frame: Frame, robot: Robot, motor: str) -> FloatArray:
+    constant = robot.motors[robot.motor_index(motor)].one_node.torque_constant
+    return np.asarray(constant * frame[f"current.{motor}"])
+
+
+def members(frame: Frame, signal: str) -> list[str]:
+    names = map(str, frame.columns)
+    return [n.partition(".")[2] for n in names if n.startswith(f"{signal}.")]
+
+
+def plotjuggler(frame: Frame, robot: Robot, folder: Path) -> Path:
+    """Joint states, commands, diagnostics and the IMU, each topic at its own times."""
+    time_s = EPOCH_S + frame["time_s"]
+    states = {"__time": time_s}
+    for n in members(frame, "q"):
+        states[f"/joint_states/{n}/position"] = frame[f"q.{n}"]
+        states[f"/joint_states/{n}/velocity"] = frame[f"v.{n}"]
+    rest = {"__time": time_s + 0.003}
+    for n in members(frame, "target"):
+        rest[f"/joint_command/{n}/position"] = frame[f"target.{n}"]
+    for n in members(frame, "current"):
+        rest[f"/diagnostics/{n}/Current"] = frame[f"current.{n}"]
+        rest[f"/diagnostics/{n}/Temperature"] = frame[f"temperature.{n}"]
+    for axis in "xyz":
+        name = f"/imu/data/linear_acceleration/{axis}"
+        rest[name] = frame[f"accelerometer.{axis}"]
+    both = pd.concat([pd.DataFrame(states), pd.DataFrame(rest)]).sort_values("__time")
+    path = folder / "plotjuggler.csv"
+    both.to_csv(path, index=False)
+    return path
+
+
+def rostopic(frame: Frame, robot: Robot, folder: Path) -> Path:
+    """`rostopic echo -p` of a JointState: times in ns, names in columns of text."""
+    stamp = (1e9 * (EPOCH_S + frame["time_s"])).round().astype(np.int64)
+    columns: dict[str, object] = {
+        "%time": stamp,
+        "field.header.seq": np.arange(len(frame)),
+    }
+    columns |= {"field.header.stamp": stamp, "field.header.frame_id": ""}
+    joints = members(frame, "q")[::-1]
+    columns |= {f"field.name{i}": n for i, n in enumerate(joints)}
+    columns |= {f"field.position{i}": frame[f"q.{n}"] for i, n in enumerate(joints)}
+    columns |= {f"field.velocity{i}": frame[f"v.{n}"] for i, n in enumerate(joints)}
+    motors = {i: robot.joints[robot.joint_index(n)].motor for i, n in enumerate(joints)}
+    columns |= {f"field.effort{i}": torque(frame, robot, m) for i, m in motors.items()}
+    path = folder / "rostopic.csv"
+    pd.DataFrame(columns).to_csv(path, index=False)
+    return path
+
+
+def almemory(frame: Frame, robot: Robot, folder: Path) -> Path:
+    """Keys of ALMemory, with the DCM's clock in ms and force sensors in kg."""
+    base = "Device/SubDeviceList/"
+    columns = {"DCM/Time": (1000.0 * frame["time_s"]).round() + 5e6}
+    for n in members(frame, "current"):
+        columns[f"{base}{n}/Position/Sensor/Value"] = frame[f"q.{n}"]
+        columns[f"{base}{n}/Position/Actuator/Value"] = frame[f"target.{n}"]
+        columns[f"{base}{n}/ElectricCurrent/Sensor/Value"] = frame[f"current.{n}"]
+        columns[f"{base}{n}/Temperature/Sensor/Value"] = frame[f"temperature.{n}"]
+    corners = {"FL": "FrontLeft", "FR": "FrontRight", "RL": "RearLeft"}
+    corners["RR"] = "RearRight"
+    for n in members(frame, "fsr"):
+        key = f"{base}{n[0]}Foot/FSR/{corners[n[-2:]]}/Sensor/Value"
+        columns[key] = frame[f"fsr.{n}"] / 9.81
+    for axis in "xyz":
+        key = f"{base}InertialSensor/Accelerometer{axis.upper()}/Sensor/Value"
+        columns[key] = frame[f"accelerometer.{axis}"]
+    path = folder / "almemory.csv"
+    pd.DataFrame(columns).to_csv(path, index=False, sep=";", decimal=",")
+    return path
+
+
+def unitree(
+    frame: Frame,
+    robot: Robot,
+    folder: Path,
+    order: list[str] | None = None,
+    name: str = "motor_state[{}].{}",
+) -> Path:
+    """A LowState by the number of its 35 motors, two temperatures each, time in ms."""
+    order = order or list(robot.joint_names)
+    columns: dict[str, object] = {
+        "tick": (1000.0 * frame["time_s"]).round().astype(int) + 123456
+    }
+    for i in range(35):
+        n = order[i] if i < len(order) else None
+        zero = 0.0 * frame["time_s"]
+        values = {
+            "q": zero if n is None else frame[f"q.{n}"],
+            "dq": zero if n is None else frame[f"v.{n}"],
+            "tau_est": zero if n is None else torque(frame, robot, n),
+            "temperature[0]": zero if n is None else frame[f"temperature.{n}"] - 5.0,
+            "temperature[1]": zero if n is None else frame[f"temperature.{n}"],
+        }
+        columns |= {name.format(i, key): one for key, one in values.items()}
+    for i, axis in enumerate("xyz"):
+        columns[f"imu_state.accelerometer[{i}]"] = frame[f"accelerometer.{axis}"]
+    path = folder / "lowstate.csv"
+    pd.DataFrame(columns).to_csv(path, index=False)
+    return path
