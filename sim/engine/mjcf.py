@@ -42,6 +42,8 @@ IMPRATIO = 100
 """Ratio of the stiffness of friction to that of the normal direction."""
 NOSLIP_ITERATIONS = 20
 """Sweeps of the pass that removes the residual slip."""
+LEAST_MOMENT = 1e-12
+"""Smallest moment of inertia in kg·m²; MuJoCo accepts none of 0."""
 GROUND = "ground:plane"
 ROBOT_GROUP = 1
 """Geom group of the robot's shapes, a filter for rays; ground and boxes have 0."""
@@ -222,6 +224,9 @@ def _add_inertial(body: ET.Element, inertial: ET.Element) -> None:
     if float(mass) == 0.0:
         return  # a frame without mass
     I = inertia_in_link_axes(inertial)  # noqa: E741  # usual symbol of an inertia
+    lack = LEAST_MOMENT - np.linalg.eigvalsh(I)[0]
+    if lack > 0.0:  # a point mass, or a rod
+        I = I + lack * np.eye(3)  # noqa: E741
     position, _ = _origin(inertial)
     ET.SubElement(
         body,

@@ -101,6 +101,21 @@ def test_guessed_gains_hold_a_robot_without_chatter(
     assert max(speeds) < 0.1
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["pybullet", "mujoco"])
+def test_the_g1_holds_home_without_chatter(engine: EngineName) -> None:
+    pytest.importorskip(engine)
+    cfg = SimulationCfg(world=WorldCfg(engine=engine))
+    sim = SimulatedRobot(load_robot("g1"), cfg, "home")
+    sim.step(1500)
+    torques = []
+    for _ in range(20):
+        sim.step(1)
+        torques.append(sim.motor_torque.copy())
+    sim.close()
+    assert np.abs(np.diff(torques, n=2, axis=0)).max() < 0.05  # N·m
+
+
 def stl(corners: np.ndarray) -> bytes:
     faces = [corners[[0, i, i + 1]] for i in range(1, len(corners) - 1)]
     body = b"".join(

@@ -136,6 +136,18 @@ def test_frames_without_mass_change_nothing(
     assert np.abs(speeds[0]).min() > 0.01  # rad/s
 
 
+def test_a_point_mass_is_a_body_on_both_engines(
+    make_robot: MakeRobot, world: WorldCfg
+) -> None:
+    point = FRAMES.replace('value="0"', 'value="0.001"')
+    folder = make_robot("</robot>", point)
+    settings = folder / "robot.yaml"
+    text = settings.read_text("utf-8")
+    settings.write_text(text.replace("total_mass: 2.0", "total_mass: 2.001"), "utf-8")
+    engine = make_engine(load_robot(folder), world)
+    engine.close()
+
+
 def test_a_moved_link_needs_a_mass(make_robot: MakeRobot) -> None:
     moved = FRAMES.replace(
         'name="a" type="fixed">',
