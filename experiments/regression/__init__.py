@@ -1,4 +1,4 @@
-"""Regression kit: a pytest plug-in that holds controllers to what they promise.
+"""Regression kit: a pytest plug-in for tests of controllers.
 
     @pytest.mark.standing(controller="mine", misalignment_deg={"LAnklePitch": 2.0})
     def test_mine(standing_trial, fixed_trial):
@@ -6,7 +6,7 @@
         standing_trial.is_cooler_than(fixed_trial, by=0.3)
 
 The plug-in comes with the package and is loaded by every pytest of the environment;
-names are therefore imported when they are first used, from where `__init__.pyi` says.
+names are therefore imported on first use, from the modules in `__init__.pyi`.
 docs/guides/regression_kit.md defines every assertion.
 """
 

@@ -5,13 +5,13 @@
 tolerances and versions. Only `--nao-testbed-regenerate` writes them.
 
 The table has a few columns of a recording on an even time grid. Fast-forward may begin
-a second earlier or later after a small change, so rows are not compared one by one:
-each time of the grid has the latest value.
+a second earlier or later after a small change, so rows are not compared directly: each
+time of the grid has the latest value before it.
 
-Runs repeat bit for bit on one machine; another one rounds differently. In the project's
-golden runs that shifts angles by up to 1.6e-5 rad and torques by up to 0.0024 N·m; a
-reported angle jumps by a count of its encoder (0.0015 rad). The tolerances by unit are
-several times that, and far below the effect of a change of a controller.
+Runs are bit-identical on one machine; another machine rounds differently. In the
+project's golden runs this shifts angles by up to 1.6e-5 rad and torques by up to 0.0024
+N·m; a reported angle may jump by a count of its encoder (0.0015 rad). The tolerances by
+unit are several times larger, and far below the effect of a change of a controller.
 """
 
 import json
@@ -41,8 +41,8 @@ BY_UNIT: Mapping[str, tuple[float, float]] = {
     "m": (1e-3, 0.1),
     "s": (1e-6, 1.0),
 }
-"""Unit to its tolerance and the largest accepted one, beyond which no standing robot
-would ever fail."""
+"""Unit to its tolerance, and to the largest accepted tolerance, with which no standing
+robot could fail."""
 
 
 def tolerances_of(
@@ -52,11 +52,12 @@ def tolerances_of(
 
     Args:
         units: column to unit.
-        asked: column, or channel, to a tolerance in place of that of the unit; a
-            column's goes before its channel's.
+        asked: column or channel to a tolerance that replaces that of the unit; a column
+            takes precedence over its channel.
 
     Raises:
-        BadInput: a tolerance is no positive number, is absurd, or of an unknown column.
+        BadInput: a tolerance is not a positive number, is too large, or its column is
+            unknown.
     """
     channels = {name.partition(".")[0] for name in units}
     for name in asked:
@@ -77,19 +78,19 @@ def tolerances_of(
 CHANNELS = ("limits", "target", "motor_torque", "true_temperature")
 """Default channels."""
 EVERY_S = 0.5
-"""Time between two rows."""
+"""Time between two rows in s."""
 DECIMALS = 5
 
 
 def table_of(
     run: Run, robot: Path, columns: Sequence[str], every_s: float = EVERY_S
 ) -> pd.DataFrame:
-    """Return columns such as `limits.LKneePitch`, a row for every time in s.
+    """Return columns such as `limits.LKneePitch`, with one row per time in s.
 
     Args:
         run: the recording.
-        robot: its folder. Of a channel the legs' columns are taken, all of a robot
-            without legs.
+        robot: folder of the robot. Of a channel, the legs' columns are used; all for a
+            robot without legs.
         columns: channels such as `limits`, or single columns.
         every_s: time between two rows in s.
 
@@ -107,7 +108,7 @@ def table_of(
     time_s = every_s * np.arange(1.0, int(end / every_s + 1e-6) + 1.0)
     newest = np.searchsorted(frame.index.to_numpy(), time_s + 1e-6) - 1
     values = frame[names].ffill().to_numpy(dtype=np.float64)[newest]
-    values = np.round(values, DECIMALS) + 0.0  # no minus zero
+    values = np.round(values, DECIMALS) + 0.0  # no negative zero
     return pd.DataFrame(values, columns=names, index=pd.Index(time_s, name="time_s"))
 
 
@@ -121,10 +122,10 @@ def write_table(path: Path, table: pd.DataFrame) -> None:
 
 
 def read_table(path: Path, units: Mapping[str, str]) -> pd.DataFrame:
-    """Read a table that `write_table` wrote.
+    """Read a table written by `write_table`.
 
     Raises:
-        BadInput: it is damaged, or has other columns than its record says.
+        BadInput: the table is damaged, or its columns differ from its record.
     """
     try:
         table = pd.read_csv(path, dtype=np.float64).set_index("time_s")
@@ -165,7 +166,7 @@ REGENERATE_HINT = (
 
 
 class GoldenRun:
-    """The golden runs of one test; `check` once for each of its trials."""
+    """Golden runs of one test; call `check` once per trial."""
 
     def __init__(self, folder: Path, stem: str, *, regenerate: bool) -> None:
         """Set the folder of the test's tables, and whether to rewrite them."""
@@ -174,7 +175,7 @@ class GoldenRun:
         self._regenerate = regenerate
         self._checked: list[str] = []
         self.written: list[Path] = []
-        """Tables that were written in this test."""
+        """Tables written in this test."""
 
     def check(
         self,
@@ -189,14 +190,14 @@ class GoldenRun:
 
         Args:
             trial: trial to compare; it must have stood until its end.
-            columns: channels (of which the legs' columns are taken) or single columns.
-            tolerances: column or channel to a tolerance in place of its unit's.
+            columns: channels (of which the legs' columns are used) or single columns.
+            tolerances: column or channel to a tolerance that replaces its unit's.
             every_s: time between two rows in s.
             name: distinguishes several golden runs of one test.
 
         Raises:
-            AssertionError: there is no golden run, or the trial differs from it.
-            BadInput: an argument cannot be used.
+            AssertionError: the golden run is missing, or the trial differs from it.
+            BadInput: an argument is invalid.
         """
         __tracebackhide__ = True
         path = self._path(name)

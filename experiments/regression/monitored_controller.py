@@ -1,7 +1,7 @@
 """Wrapper of a controller that checks and copies answers, and times steps.
 
-A controller must return `Limits` with finite float64 arrays, one number a joint, and a
-stiffness from 0 to 1; it must leave the observation as it is and raise nothing.
+A controller must return `Limits` with finite float64 arrays, one number per joint, and
+a stiffness from 0 to 1. It must not change the observation, and must not raise.
 """
 
 import traceback
@@ -71,7 +71,7 @@ def _breach_of_array(what: str, array: Any, robot: Robot) -> tuple[str, str] | N
 
 
 def _joints(robot: Robot, which: NDArray[np.intp]) -> str:
-    """Name the first joint, and how many more there are."""
+    """Return a text with the first joint and the number of further ones."""
     first = robot.joint_names[which[0]]
     return first if len(which) == 1 else f"{first} and {len(which) - 1} more"
 
@@ -97,9 +97,9 @@ class Decisions:
     time_s: FloatArray
     """(m,) times of the observations in s."""
     stiffness: FloatArray
-    """(m, n_joints)"""
+    """(m, n_joints) stiffness."""
     shift: FloatArray
-    """(m, n_joints) in rad; zero where it gave none."""
+    """(m, n_joints) shift in rad; zero without a shift."""
     joint_names: tuple[str, ...] = field(repr=False)
 
 
@@ -108,21 +108,21 @@ class StepTimes:
     """Times of m steps."""
 
     wall_s: FloatArray
-    """(m,) from call to return, in s."""
+    """(m,) wall times in s."""
     cpu_s: FloatArray
-    """(m,) of that, what the calling thread computed, in s."""
+    """(m,) processor times of the calling thread in s."""
 
 
 class MonitoredController(ControllerWrapper):
-    """Another controller; every answer is checked and copied."""
+    """Wrapper of a controller that checks and copies every answer."""
 
     name = ""
-    """By which sentences call it; the wrapped one keeps its own."""
+    """Name in messages; the wrapped controller keeps its own name."""
     breach: str | None = None
-    """The sentence about what it did wrong, None while it did nothing."""
+    """Sentence about the violated contract; None without a violation."""
 
     def __init__(self, controller: Controller, name: str) -> None:
-        """Wrap a controller under the name that sentences use."""
+        """Wrap a controller under a name for messages."""
         super().__init__(controller)
         self.name = name
         self._time_s: list[float] = []
@@ -132,37 +132,37 @@ class MonitoredController(ControllerWrapper):
         self._cpu_s: list[float] = []
 
     def reset(self, robot: Robot) -> None:
-        """Pass it on.
+        """Reset the wrapped controller.
 
         Raises:
-            ControllerBreach: the controller raised something.
+            ControllerBreach: the controller raised an error.
         """
         self._robot = robot
         self._no_shift = np.zeros(len(robot.joints))
         try:
             self._wrapped.reset(robot)
-        except BaseException as error:  # whatever a foreign controller raises
+        except BaseException as error:  # any exception of a foreign controller
             if is_stop_signal(error):
                 raise
             raise self._record_breach(_raised(error, "reset")) from error
 
     def step(self, observation: Observation) -> Limits:
-        """Pass it on, note the time and look at the answer.
+        """Step the wrapped controller; measure the time and check the answer.
 
         Raises:
-            ControllerBreach: the controller raised something, wrote into the
-                observation, or gave an answer that is none.
+            ControllerBreach: the controller raised an error, changed the observation,
+                or returned an invalid answer.
         """
         time_s = observation.time_s
         before = _bytes_of(observation)
         try:
-            # A kernel that wants the processor for others takes it at the next system
-            # call. `thread_time` is one, `perf_counter` is none: it goes inside.
+            # The operating system may switch processes at a system call. `thread_time`
+            # is one and `perf_counter` is not, so `perf_counter` is the inner call.
             cpu, wall = thread_time(), perf_counter()
             answer = self._wrapped.step(observation)
             wall = perf_counter() - wall
             cpu = thread_time() - cpu
-        except BaseException as error:  # likewise
+        except BaseException as error:  # any exception of a foreign controller
             if is_stop_signal(error):
                 raise
             what = _raised(error, "step")
@@ -205,16 +205,16 @@ class MonitoredController(ControllerWrapper):
 
 
 def _bytes_of(observation: Observation) -> dict[str, bytes]:
-    """Return what each array holds, by name; NaN is like NaN there."""
+    """Return name to bytes of each array, so that NaN equals NaN."""
     return {name: getattr(observation, name).tobytes() for name in _ARRAYS}
 
 
 def _raised(error: BaseException, method: str) -> str:
     """Return a text with the error and its line in the controller's code."""
-    frames = traceback.extract_tb(error.__traceback__)[1:]  # the first is ours
+    frames = traceback.extract_tb(error.__traceback__)[1:]  # the first frame is ours
     text = str(error).rstrip(".")
     what = f"raised {type(error).__name__}{f': {text}' if text else ''} in {method}"
-    if not frames:  # it could not even be called
+    if not frames:  # the call itself failed
         return what
     home = Path(frames[0].filename).parent
     own = [f for f in frames if Path(f.filename).is_relative_to(home)]

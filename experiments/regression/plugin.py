@@ -1,7 +1,7 @@
-"""The pytest plug-in of the regression kit: a mark, five fixtures, an option.
+"""Pytest plug-in of the regression kit: a mark, five fixtures, an option.
 
-Every pytest of the environment loads this module, so it imports nothing of weight; what
-a fixture needs is imported when the fixture is first used.
+Every pytest of the environment loads this module, so heavy modules are imported only
+when a fixture is first used.
 """
 
 from collections.abc import Generator, Mapping
@@ -58,10 +58,10 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 
 class RunStanding:
-    """Runs trials within a test; the fixture `run_standing`."""
+    """Fixture `run_standing`: runs trials within a test."""
 
     def __init__(self, request: pytest.FixtureRequest, store: "TrialCache") -> None:
-        """Take the test, whose mark lies under what a call gives."""
+        """Store the test; values of a call override those of its mark."""
         self._node = request.node
         self._store = store
 
@@ -71,11 +71,11 @@ class RunStanding:
         """Run a controller, or return an equal trial of this session.
 
         Args:
-            controller: a name, a class or function that makes one, or an instance.
-            **setting: fields of `StandingCfg`, on top of those of the test's mark.
+            controller: name, class or factory, or instance of a controller.
+            **setting: fields of `StandingCfg`, which override those of the test's mark.
 
         Raises:
-            BadInput: the controller or a value cannot be used.
+            BadInput: the controller or a value is invalid.
             AssertionError: the controller broke its contract.
         """
         __tracebackhide__ = True
@@ -83,7 +83,7 @@ class RunStanding:
 
         try:
             trial = self._run(controller, _of_marks(self._node) | setting)
-        except TestbedError as error:  # the test's own line is enough to find it
+        except TestbedError as error:  # the line of the test is sufficient
             raise error.with_traceback(None) from None
         trial.keeps_its_contract()
         return trial
@@ -91,7 +91,7 @@ class RunStanding:
     def of_mark(
         self, fixture: str, controller: "ControllerChoice | None" = None
     ) -> "StandingTrial":
-        """Run the trial of the mark; an invalid mark is reported in a sentence.
+        """Run the trial of the mark; an invalid mark is reported in one sentence.
 
         Args:
             fixture: requesting fixture.
@@ -120,7 +120,7 @@ class RunStanding:
         values: dict[str, Any],
         where: str = "run_standing",
     ) -> "StandingTrial":
-        """Run a trial and note its properties with the test."""
+        """Run a trial, and add its properties to the test."""
         from nao_testbed.experiments.regression.setting import make_setting  # noqa: PLC0415
         from nao_testbed.experiments.regression.standing_trial import properties_of  # noqa: PLC0415
         from nao_testbed.models import BadInput  # noqa: PLC0415
@@ -163,13 +163,13 @@ def standing_trial(run_standing: RunStanding) -> "StandingTrial":
 
 @pytest.fixture
 def fixed_trial(run_standing: RunStanding) -> "StandingTrial":
-    """The same setting under `fixed`: stiffness 1 all the time."""
+    """The trial of the mark's setting under `fixed`: constant stiffness 1."""
     return run_standing.of_mark("fixed_trial", "fixed")
 
 
 @pytest.fixture
 def smart_trial(run_standing: RunStanding) -> "StandingTrial":
-    """The same setting under `smart`: the limit of ES2659053."""
+    """The trial of the mark's setting under `smart`: the limit of ES2659053."""
     return run_standing.of_mark("smart_trial", "smart")
 
 

@@ -1,11 +1,11 @@
-"""Controllers on one recording: each is given exactly the same input.
+"""Replay of one recording to several controllers, with exactly the same input.
 
     ReplayCfg -> open_recording -> replay_controllers -> ReplayResult
 
-Each controller runs in the same `Loop` as on the simulator, on a `ReplayRobot`. What it
-answers is set beside what the recorded controller answered to the same observation.
-`nao-testbed replay` prints that as tables and JSON; with `--out` the answers of each
-controller become a run folder, with figures beside them.
+Each controller runs in the same `Loop` as on the simulator, on a `ReplayRobot`. Its
+answers are compared with those of the recorded controller to the same observations.
+`nao-testbed replay` prints the comparison as tables and JSON; with `--out` it writes
+the answers of each controller as a run folder, and figures.
 """
 
 import sys
@@ -47,7 +47,7 @@ from nao_testbed.sim.recording.run_meta import describe_run, recorded_robot, rob
 from nao_testbed.sim.replayed_robot import RecordedObservations, read_observations
 
 _SHORTEST = 2
-"""Observations: two make a period."""
+"""Minimum number of observations: two give a period."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,16 +55,16 @@ class ReplayCfg:
     """Options of a replay."""
 
     folder: Path
-    """Of the recorded run."""
+    """Folder of the recorded run."""
     controllers: tuple[str, ...] = ()
-    """Controllers, as in `make_controller`; none: the recorded one."""
+    """Controllers, in the format of `make_controller`; empty: the recorded one."""
     robot: Path | None = None
-    """Folder of the robot; None: the one that the run names."""
+    """Folder of the robot; None: the folder named by the run."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OpenRecording:
-    """A recording that is open, and the controllers to be run on it."""
+    """Open recording, and the controllers to be run on it."""
 
     run: Run
     observations: RecordedObservations
@@ -108,11 +108,12 @@ def replay_controllers(
 
     Args:
         recording: open recording.
-        on_progress: called with a controller and its progress.
-        out: parent of a folder for each, which `write_answers` fills; None: none.
+        on_progress: function called with a controller and its progress.
+        out: parent of a folder per controller, filled by `write_answers`; None: no
+            folders.
 
     Returns:
-        The comparison, and its answers, those of the reference first.
+        The comparison, and the answers, those of the reference first.
 
     Raises:
         TestbedError: the first controller failed, and the run has no recorded answers.
@@ -178,10 +179,10 @@ def _named_controller(run: Run) -> str | None:
 
 
 def _recorded_controller(run: Run) -> tuple[str, ...]:
-    """Return the controller that the run's configuration names.
+    """Return the controller named in the run's configuration.
 
     Raises:
-        BadInput: it names none.
+        BadInput: the configuration names no controller.
     """
     name = _named_controller(run)
     if name is None:
@@ -193,10 +194,10 @@ def _recorded_controller(run: Run) -> tuple[str, ...]:
 
 
 def create_replay_folder(out: Path) -> Path:
-    """Make the folder of a replay; where it exists, `out-2` and so on.
+    """Create the folder of a replay; if it exists, `out-2` and so on.
 
     Raises:
-        BadInput: it cannot be made.
+        BadInput: the folder cannot be created.
     """
     return create_run_folder(out.parent, out.name)
 
@@ -207,22 +208,22 @@ def write_answers(
     result: ReplayResult,
     answers: Sequence[Answers],
 ) -> None:
-    """Fill the run folder of each controller, and draw the figures beside them.
+    """Write the run folder of each controller, and the figures.
 
-    The folder of a controller opens by `read_run`; its rows bear the times of the
-    observations, its only channels are `limits` and, if it shifted a set-point,
+    `read_run` can read the folder of a controller. Its rows have the times of the
+    observations; its only channels are `limits` and, if it shifted a set-point,
     `shift`. `stiffness.png` is always written, `shift.png` if any set-point shifted.
 
     Raises:
         BadInput: a file cannot be written.
-        RecordingError: a file cannot be completed, as on a full disk.
+        RecordingError: a file cannot be completed, for example on a full disk.
     """
     from nao_testbed.experiments.regression.replay_tables import write_replay_figure  # noqa: PLC0415  # matplotlib
 
     robot, time_s = recording.observations.robot, recording.observations.time_s
     channels = [channel_of(robot, LIMITS, exact=True)]
     for one in answers:
-        if one.folder is None:  # the recorded one
+        if one.folder is None:  # recorded answers
             continue
         meta = describe_run(
             experiment="replay",
@@ -257,7 +258,7 @@ def run_replay_command(cfg: ReplayCfg, out: Path | None, json_file: str | None) 
     Args:
         cfg: options.
         out: folder for answers and figures; if it exists, `out-2` and so on.
-        json_file: also write JSON there; - is stdout, and tables go to stderr.
+        json_file: path of a JSON file; `-`: stdout, with the tables on stderr.
 
     Raises:
         BadInput: the run cannot be replayed, or a file cannot be written.

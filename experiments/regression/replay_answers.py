@@ -19,43 +19,43 @@ from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.replayed_robot import RecordedObservations, ReplayRobot
 
 RECORDED = "recorded"
-"""Name of the controller of the recorded run, whose answers were recorded with it."""
+"""Name for the controller of the recorded run, whose answers were recorded."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedRun:
-    """The recording."""
+    """Recorded run."""
 
     folder: str
     experiment: str
     robot: str
     state: str
-    """As `Run.state` of `sim`: an `interrupted` one ends with its last part."""
+    """State as in `sim.Run.state`; an `interrupted` run ends with its last part."""
     controller: str | None
-    """As its configuration names it, if it does."""
+    """Controller named in its configuration, if any."""
     observations: int
     begin_s: float
     end_s: float
     """Times of the first and last observation, in s of the run's clock."""
     period_s: float
     is_exact: bool
-    """Recorded with every digit."""
+    """True if recorded with every digit."""
     knows_shift: bool
     """True if it has shifts of the set-points; runs before format 3 have none."""
     jumps: tuple[tuple[float, float], ...]
-    """Times in s between which heat passed alone and no controller was asked."""
+    """Intervals in s of fast-forward, in which no controller was called."""
     damaged_events: int = 0
-    """Lines of its events that cannot be read; a replay needs none of them."""
+    """Number of unreadable lines of its events, which a replay does not need."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class JointAnswer:
-    """Stiffness of one joint over a recording, each observation weighing the same."""
+    """Stiffness of one joint over a recording, averaged over observations."""
 
     mean: float
     largest: float
     rms_difference: float
-    """To the reference."""
+    """Root mean square difference to the reference."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,11 +63,11 @@ class JointShift:
     """Shift of one joint's set-point over a recording."""
 
     mean_deg: float
-    """With its sign, each observation weighing the same."""
+    """Mean over observations, with sign, in degrees."""
     largest_deg: float
-    """Whatever its sign."""
+    """Largest absolute shift in degrees."""
     largest_difference_deg: float
-    """To the reference."""
+    """Largest difference to the reference in degrees."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,14 +76,15 @@ class ShiftAnswers:
 
     joints: dict[str, JointShift]
     largest_deg: float
-    """Of any joint, whatever its sign."""
+    """Largest absolute shift of any joint in degrees."""
     rms_difference_deg: float
-    """To the reference, over all joints and observations."""
+    """Root mean square difference to the reference over all joints and observations, in
+    degrees."""
     largest_difference_deg: float
     is_identical: bool
-    """To the reference, bit for bit."""
+    """True if bit-identical to the reference."""
     first_difference_s: float | None
-    """Time of the first observation answered otherwise, in s; None: identical."""
+    """Time of the first observation with another answer, in s; None: identical."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,34 +94,35 @@ class ControllerAnswers:
     controller: str
     joints: dict[str, JointAnswer]
     rms_difference: float
-    """Of the stiffness to the reference's, over all joints and observations."""
+    """Root mean square difference of the stiffness to the reference's, over all joints
+    and observations."""
     largest_difference: float
     """Largest difference of the stiffness."""
     shift: ShiftAnswers | None
-    """None where the reference's shifts were not recorded, so nothing is compared."""
+    """Shifts; None if those of the reference were not recorded."""
     is_identical: bool
-    """To the reference, bit for bit, in stiffness and shift."""
+    """True if bit-identical to the reference in stiffness and shift."""
     first_difference_s: float | None
-    """Time of the first observation answered otherwise, in s; None: none was."""
+    """Time of the first observation with another answer, in s; None: identical."""
     flags: dict[str, int]
-    """Observations at which the controller raised a flag, by flag."""
+    """Flag of the controller to the number of observations with it."""
     step_us: float | None
-    """Median time of a step in µs, by the wall clock; None for the recorded one."""
+    """Median wall time of a step in µs; None for the recorded controller."""
     step_us_99: float | None
-    """99 % of the steps took at most this time."""
+    """99th percentile of the wall time of a step in µs."""
     failure: str | None
-    """Why it stopped answering; None where it answered to the end."""
+    """Reason of an early end of its answers; None: no early end."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayResult:
-    """All controllers on one recording."""
+    """Results of all controllers on one recording."""
 
     run: RecordedRun
     reference: str
     """Controller that the others are compared with: `recorded`, or the first one."""
     answers: dict[str, ControllerAnswers]
-    """By name; the reference is first."""
+    """Name to answers; the reference is first."""
 
     @property
     def has_shift(self) -> bool:
@@ -129,12 +131,12 @@ class ReplayResult:
         return any(shift is not None and shift.largest_deg > 0.0 for shift in shifts)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the contract of `--json`."""
+        """Return the data for `--json`."""
         return {"experiment": "replay", **asdict(self)}
 
 
 ReplayProgress = Callable[[str, float], None]
-"""Called with a controller and the processed share of the recording."""
+"""Function called with a controller and the processed share of the recording."""
 
 _REPORT_EVERY = 500
 
@@ -145,16 +147,17 @@ class Answers:
 
     controller: str
     stiffness: FloatArray
-    """(m, n_joints); m is less than the number of observations where it failed."""
+    """(m, n_joints) stiffness; m is less than the number of observations after a
+    failure."""
     shift: FloatArray | None
-    """(m, n_joints) of the set-points in rad, 0 where it decided none; None: it was
-    recorded before such were."""
+    """(m, n_joints) shift of the set-points in rad, 0 without a shift; None: recorded
+    before format 3."""
     steps_s: list[float]
     """Wall times of its steps in s."""
     flags: dict[str, int]
     failure: str | None
     folder: Path | None = None
-    """For its answers."""
+    """Folder for its answers."""
 
 
 def collect_answers(
@@ -165,14 +168,14 @@ def collect_answers(
 ) -> Answers:
     """Run one controller on a whole recording, in the loop of the experiments.
 
-    Its set-points are the recorded ones plus its own shift, not that of the recorded
-    controller; the sensor values are the recorded ones.
+    Set-points are the recorded ones plus the controller's own shift, without that of
+    the recorded controller; sensor values are the recorded ones.
 
     Args:
         observations: observations of the recording.
         controller: as in `make_controller`.
-        on_progress: called with the progress.
-        folder: folder for the traceback of an error; None: none.
+        on_progress: function called with the progress.
+        folder: folder for the traceback of an error; None: no traceback.
     """
     period_s = observations.period_s
     replay = ReplayRobot(observations, period_s / _ticks_in(period_s))
@@ -212,18 +215,18 @@ def collect_answers(
 
 
 def _ticks_in(period_s: float) -> int:
-    """Return into how many ticks of about 1 ms a period is divided."""
+    """Return the number of ticks of about 1 ms in a period."""
     return max(1, round(period_s / 1e-3))
 
 
 def compare(
     one: Answers, reference: Answers, joints: tuple[str, ...], time_s: FloatArray
 ) -> ControllerAnswers:
-    """Set a controller's answers beside the reference's.
+    """Compare a controller's answers with those of the reference.
 
     Args:
-        one: m of them, m < n where it failed before the end.
-        reference: n of them.
+        one: m answers; m < n after a failure.
+        reference: n answers of the reference.
         joints: names of the columns.
         time_s: (n,) times of the observations, in s.
     """
@@ -260,7 +263,7 @@ def compare(
 def _compare_shifts(
     one: Answers, reference: Answers, joints: tuple[str, ...], time_s: FloatArray
 ) -> ShiftAnswers | None:
-    """Return how far shifts differ; None where one of them is not known."""
+    """Return the differences of shifts; None if one of both is unknown."""
     if one.shift is None or reference.shift is None:
         return None
     m = len(one.shift)
@@ -289,7 +292,7 @@ def _compare_shifts(
 
 def _first(difference: FloatArray, time_s: FloatArray) -> float | None:
     """Return the time of the first row that is not zero, in s; None: all are."""
-    # -0.0 and 0.0 are other bits, and the same answer.
+    # -0.0 and 0.0 have different bits, but are the same answer.
     rows = np.flatnonzero((difference != 0.0).any(axis=1))
     return float(time_s[rows[0]]) if len(rows) else None
 

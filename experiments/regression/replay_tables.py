@@ -32,13 +32,13 @@ from nao_testbed.models.values import FloatArray
 MAX_JUMPS = 3
 """Maximum number of jumps that are listed."""
 MAX_ROWS = 12
-"""Joints shown of a controller."""
+"""Largest number of shown joints per controller."""
 
 
 def replay_tables(result: ReplayResult) -> list[Table]:
-    """Return a table of the controllers, and those of the joints for each that differs.
+    """Return the table of controllers, and a table of joints for each differing one.
 
-    Where no stiffness does, that of the reference is shown.
+    If no stiffness differs, that of the reference is shown.
     """
     reference = result.answers[result.reference]
     others = [
@@ -196,7 +196,7 @@ def _time(value: float | None) -> str:
 
 PANELS = 4
 MAX_POINTS = 4000
-"""Points of a line; more are not seen."""
+"""Largest number of points of a line; more are invisible."""
 
 
 def write_replay_figure(
@@ -206,7 +206,7 @@ def write_replay_figure(
     time_s: FloatArray,
     label: str = "stiffness (1)",
 ) -> Path:
-    """Draw the joints in which answers vary most in time, and write the file.
+    """Draw the joints whose answers vary most over time, and write the file.
 
     Args:
         path: path of the PNG file.
@@ -214,7 +214,7 @@ def write_replay_figure(
         answers: controller to its stiffness or shifts, (m, n_joints), m >= 1; the
             reference is first.
         time_s: (n,) times of the observations in s.
-        label: what the answers are, and their unit.
+        label: quantity of the answers, with unit.
 
     Raises:
         WriteError: the file cannot be written.

@@ -1,8 +1,7 @@
-"""Run standing trials: choose the controller, watch it, keep equal trials.
+"""Execution of standing trials with a monitored controller, and their cache.
 
-A controller to be tried is given by name, as a factory, or as an instance. A trial is
-one robot of the heat experiment under a watched controller; an equal trial of a session
-is run once.
+A controller is given by name, as a factory, or as an instance. A trial is one robot of
+the heat experiment under a monitored controller; equal trials of a session run once.
 """
 
 import dataclasses
@@ -31,20 +30,20 @@ ControllerChoice = str | Controller | Callable[[], Controller]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ChosenController:
-    """A controller that is ready for one trial."""
+    """Controller that is ready for one trial."""
 
     name: str
-    """How sentences call it."""
+    """Name in messages."""
     controller: Controller
     is_fresh: bool
-    """Whether it was made for this trial: then an equal trial need not be run again."""
+    """True if it was created for this trial; then an equal trial need not run again."""
 
 
 def choose_controller(choice: ControllerChoice) -> ChosenController:
-    """Make or take the controller.
+    """Create the controller, or use the given instance.
 
     Raises:
-        BadInput: it is none, has no name, or its factory fails.
+        BadInput: the value is not a controller, has no name, or its factory fails.
     """
     if isinstance(choice, str):
         return ChosenController(
@@ -61,7 +60,7 @@ def choose_controller(choice: ControllerChoice) -> ChosenController:
         made = choice()
     except TestbedError:
         raise
-    except FOREIGN_ERRORS as error:  # whatever a foreign factory raises
+    except FOREIGN_ERRORS as error:  # any exception of a foreign factory
         raise BadInput(
             f"{_factory_name(choice)} creates no controller: {type(error).__name__}: "
             f"{error}. It is called without arguments."
@@ -103,7 +102,7 @@ def run_standing_trial(
     the controller are never raised here.
 
     Args:
-        controller: a name, a factory or an instance.
+        controller: name, factory or instance.
         setting: setting of the robot and its ground.
         out: parent of the run folder.
 
@@ -117,12 +116,12 @@ def run_standing_trial(
     )
     watched = MonitoredController(chosen.controller, chosen.name)
     name = "".join(c if c.isalnum() or c in "-_" else "-" for c in chosen.name)
-    planned = setting.plan()  # what is wrong with it leaves no folder behind
+    planned = setting.plan()  # an invalid setting leaves no folder behind
     folder = create_run_folder(out, plain_name(name) or "trial")
     cfg = dataclasses.replace(planned, controller=chosen.name, folder=folder)
     try:
         result = run_trial(cfg, controller=watched)
-    except ControllerBreach as breach:  # in reset: there was no step
+    except ControllerBreach as breach:  # in `reset`, before the first step
         result = TrialResult(
             controller=chosen.name,
             joints={},
@@ -154,17 +153,17 @@ class TrialCache:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Take the folder of the run folders."""
+        """Set the parent of the run folders."""
         self._folder = folder
         self._trials: dict[tuple[object, str], StandingTrial] = {}
         self._kept: list[object] = []
-        """Factories whose trials are kept: their ids stay theirs."""
+        """Factories of cached trials, stored so that their ids stay valid."""
 
     def get(self, controller: ControllerChoice, setting: StandingCfg) -> StandingTrial:
         """Return the trial of a controller in a setting.
 
         Raises:
-            BadInput: the controller cannot be made, or the setting not be used.
+            BadInput: the controller cannot be created, or the setting is invalid.
         """
         is_name = isinstance(controller, str)
         key = (controller if is_name else id(controller), setting.key)

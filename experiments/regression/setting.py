@@ -24,7 +24,7 @@ from nao_testbed.sim.engine.obstacles import EXAMPLE
 from nao_testbed.sim.recording.run_meta import plain
 
 LONGEST_S = 3600.0
-"""A trial is part of a test suite; what lasts longer is an experiment."""
+"""Longest trial in s; longer ones are experiments, not tests."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,15 +34,15 @@ class StandingCfg(RobotSetting):
     seconds: float = 20.0
     """Simulated time in s, at most an hour."""
     preset: str | None = None
-    """Robot of a preset, such as `document`; the other values go on top of it."""
+    """Base settings, such as `document`, overridden by the other values."""
     pushes: tuple[Push, ...] = ()
-    """What disturbs it."""
+    """Pushes of the robot."""
     fast_forward: bool = True
-    """Skip the physics while the torques are steady, as in the heat experiment. The
-    controller is not called then; False calls it in every cycle."""
+    """True: skip the physics while the torques are steady, as in the heat experiment;
+    the controller is then not called. False: call it in every cycle."""
 
     def __post_init__(self) -> None:
-        """Refuse a time without meaning; `plan` looks at the rest."""
+        """Validate the time; `plan` checks the other fields."""
         if not (np.isfinite(self.seconds) and 0.1 <= self.seconds <= LONGEST_S):
             raise BadInput(
                 f"seconds is {self.seconds}; give 0.1 to {LONGEST_S:g} s of simulated "
@@ -53,7 +53,7 @@ class StandingCfg(RobotSetting):
         """Check every value and return the trial configuration.
 
         Args:
-            controller: as `controllers.make_controller` takes it.
+            controller: controller in the format of `controllers.make_controller`.
 
         Raises:
             BadInput: a value cannot be used.
@@ -73,9 +73,9 @@ class StandingCfg(RobotSetting):
         return dataclasses.replace(trial, duration_s=self.seconds, pushes=self.pushes)
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON data: the basic keys, and values other than the defaults.
+        """Return the data for JSON: the basic keys, and values other than the defaults.
 
-        The robot is named by its folder.
+        The robot is given by the name of its folder.
         """
         row, usual = plain(self), plain(StandingCfg())
         assert isinstance(row, dict)
@@ -85,7 +85,7 @@ class StandingCfg(RobotSetting):
 
     @property
     def key(self) -> str:
-        """Text that is the same for equal settings only."""
+        """Text that is equal only for equal settings."""
         return json.dumps(plain(self), sort_keys=True)
 
 
@@ -93,18 +93,18 @@ _ALWAYS_SAID = {
     *("seconds", "posture", "preset", "misalignment_deg", "start_degc", "slope_deg"),
     *("friction", "pushes", "seed", "fast_forward", "robot"),
 }
-"""In the description of a golden run."""
+"""Keys that the description of a golden run always has."""
 
 
 def make_setting(values: Mapping[str, Any], where: str) -> StandingCfg:
-    """Make a setting of keywords, as a mark or a call gives them.
+    """Create a setting from the keywords of a mark or a call.
 
     Args:
         values: field of `StandingCfg` to value; `pushes` may be a single `Push`.
-        where: what a message says they were given to.
+        where: source of the values, for messages.
 
     Raises:
-        BadInput: a field is unknown, or its value of a wrong type.
+        BadInput: a field is unknown, or its value has a wrong type.
     """
     known = get_type_hints(StandingCfg)
     for name in values:
@@ -119,7 +119,7 @@ def make_setting(values: Mapping[str, Any], where: str) -> StandingCfg:
         except ValidationError as error:
             first = error.errors()[0]
             if first["type"] == "literal_error":
-                continue  # `plan` says which words there are
+                continue  # `plan` checks the accepted words
             accepted = _EXAMPLES.get(name) or message_of(first)
             raise BadInput(f"{name} is {values[name]!r}; {accepted}.") from None
     return StandingCfg(**given)
@@ -135,13 +135,13 @@ _EXAMPLES = {
     "obstacles": f'give names and boxes, as in {{"table": "{EXAMPLE}"}}',
     "pushes": "give one experiments.regression.Push or several",
 }
-"""What a message says of a field that is no plain value."""
+"""Field that is not a plain value to an example for messages."""
 
 
 def _plain(value: Any) -> Any:
-    """Return a value without numpy's numbers; one push, or a list of them, as several.
+    """Convert numpy numbers to plain ones, and pushes to a tuple.
 
-    A setting is strict: no text is a number, no number a truth.
+    A setting is strict: texts are not converted to numbers, nor numbers to booleans.
     """
     if isinstance(value, np.number):
         return value.item()

@@ -1,13 +1,13 @@
 """Result of a standing trial, with assertions that read as sentences.
 
-Each of them returns None, or raises AssertionError with a sentence: the controller, the
-expected value, the actual one, the time and the joint. docs/guides/regression_kit.md
-defines each. A trial that ended early fails all of them, since it has no data for the
-rest of its time.
+Each assertion returns None, or raises AssertionError with a sentence: the controller,
+the expected value, the actual one, the time and the joint.
+docs/guides/regression_kit.md defines each. A trial that ended early fails all
+assertions, since it has no data for the rest of its time.
 
 Bounds of a test are validated first, so that none is without effect. A limit of the
-stiffness is a number, a number per joint, or another controller: then it is that one's
-answer to the same observations, replayed from the trial's recording.
+stiffness is a number, a number per joint, or another controller; then the limit is that
+controller's answer to the same observations, replayed from the trial's recording.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,10 +34,10 @@ from nao_testbed.sim.recording.run_folder import Run, read_run
 
 
 def bound(name: str, value: float, most: float = np.inf) -> float:
-    """Return a bound that a test gave.
+    """Return a validated bound of a test.
 
     Raises:
-        BadInput: it is no finite number from 0 to `most`.
+        BadInput: the bound is not a finite number from 0 to `most`.
     """
     __tracebackhide__ = True
     check_value(name, value, Annotated[float, Field(ge=0.0, le=most)])
@@ -48,10 +48,10 @@ Limit = float | Mapping[str, float]
 
 
 def limit_of(limit: Limit, joint_names: tuple[str, ...]) -> FloatArray:
-    """Return the largest stiffness of each joint, (n_joints,); 1 where none is given.
+    """Return the largest stiffness of each joint, (n_joints,); 1 without a limit.
 
     Raises:
-        BadInput: a limit is no number from 0 to 1, or of an unknown joint.
+        BadInput: a limit is not a number from 0 to 1, or its joint is unknown.
     """
     if not isinstance(limit, Mapping):
         return np.full(len(joint_names), bound("limit", limit, 1.0))
@@ -67,11 +67,11 @@ def answers_on_run(controller: str, folder: Path) -> FloatArray:
     """Return the limits of a controller on a recording, (m, n_joints).
 
     Args:
-        controller: as `controllers.make_controller` takes it.
-        folder: folder of a run that was recorded with all its digits.
+        controller: controller in the format of `controllers.make_controller`.
+        folder: folder of a run recorded with all digits.
 
     Raises:
-        BadInput: there is no such controller, or it fails on the recording.
+        BadInput: the controller is unknown, or fails on the recording.
     """
     recording = open_recording(ReplayCfg(folder=folder, controllers=(controller,)))
     seen = recording.observations
@@ -84,7 +84,7 @@ def answers_on_run(controller: str, folder: Path) -> FloatArray:
 def joint_mask(
     joints: Sequence[str] | None, joint_names: tuple[str, ...]
 ) -> NDArray[np.bool_]:
-    """Return which joints are named, (n_joints,); None names all.
+    """Return a mask of the named joints, (n_joints,); None: all joints.
 
     Raises:
         UnknownName: a joint is unknown.
@@ -99,18 +99,18 @@ def joint_mask(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StandingTrial:
-    """One controller in one setting; made by `run_trial`.
+    """Trial of one controller in one setting, created by `run_trial`.
 
-    Every assertion raises BadInput where a bound has no meaning or the trial cannot
-    answer it, such as a comparison of legs on a robot without legs.
+    Every assertion raises BadInput if a bound is invalid, or if the trial lacks the
+    data, such as a comparison of legs on a robot without legs.
     """
 
     controller: str
-    """Its name in messages."""
+    """Name of the controller in messages."""
     setting: StandingCfg = field(repr=False)
     result: TrialResult = field(repr=False)
     folder: Path
-    """The run folder."""
+    """Run folder."""
     decisions: Decisions = field(repr=False)
     """Output of the controller for each observation."""
     step_times: StepTimes = field(repr=False)
@@ -119,7 +119,7 @@ class StandingTrial:
 
     @cached_property
     def run(self) -> Run:
-        """The recording; see `sim.read_run`."""
+        """Recorded run; see `sim.read_run`."""
         return read_run(self.folder)
 
     @cached_property
@@ -128,21 +128,21 @@ class StandingTrial:
         return tick_times(self.step_times)
 
     def keeps_its_contract(self) -> None:
-        """Every answer was finite, of the right shape and type, and in [0, 1]."""
+        """Assert that every answer was finite, in [0, 1], of correct shape and type."""
         __tracebackhide__ = True
         _fail_with(self.breach)
 
     def stays_up(self) -> None:
-        """It stood until the end."""
+        """Assert that the robot stood until the end."""
         __tracebackhide__ = True
         self._require_standing("does not stay up")
 
     def is_cooler_than(self, other: "StandingTrial", by: float = 0.0) -> None:
-        """Its legs turned less energy into heat than those of another trial.
+        """Assert that its legs produced less heat than those of another trial.
 
         Args:
-            other: in the same setting.
-            by: share by which at least; 0.3 asks for 30 % less.
+            other: trial in the same setting.
+            by: minimum relative reduction; 0.3 requires 30 % less.
         """
         __tracebackhide__ = True
         by = bound("by", by, 1.0)
@@ -194,7 +194,7 @@ class StandingTrial:
             )
 
     def settles_within(self, seconds: float) -> None:
-        """From then on the power of its legs stays near its last value."""
+        """Assert that from this time on the legs' power stays near its last value."""
         __tracebackhide__ = True
         seconds = bound("seconds", seconds)
         self._require_standing()
@@ -208,7 +208,7 @@ class StandingTrial:
             )
 
     def never_above(self, temperature_degc: float) -> None:
-        """No motor's true temperature was ever higher, in °C."""
+        """Assert that no motor's true temperature exceeded a value in °C."""
         __tracebackhide__ = True
         most = bound("temperature in °C", temperature_degc)
         self._require_standing()
@@ -232,15 +232,15 @@ class StandingTrial:
         margin: float = 0.0,
         after_s: float = 0.0,
     ) -> None:
-        """It never answered a stiffness above its limit.
+        """Assert that no stiffness exceeded its limit.
 
         Args:
-            limit: for all joints, or by joint name; in [0, 1].
-            of: in its place a controller, such as `smart`: its answers to the same
-                observations are the limit.
-            joints: to look at; None: all.
-            margin: by how much it may be above.
-            after_s: from this time on.
+            limit: limit for all joints, or by joint name; in [0, 1].
+            of: controller, such as `smart`, whose answers to the same observations are
+                the limit.
+            joints: checked joints; None: all.
+            margin: accepted excess.
+            after_s: time in s from which answers are checked.
         """
         __tracebackhide__ = True
         margin = bound("margin", margin, 1.0)
@@ -265,16 +265,16 @@ class StandingTrial:
         )
 
     def shifts_at_most(self, degrees: float) -> None:
-        """It never shifted a set-point further, in degrees."""
+        """Assert that no set-point was shifted further, in degrees."""
         __tracebackhide__ = True
         degrees = bound("shift in degrees", degrees, 180.0)
         self._require_standing()
         _fail_with(verdicts.shifts_too_far(self.controller, self.decisions, degrees))
 
     def does_not_chatter(self, reversals_per_s: int = 2) -> None:
-        """No stiffness and no shift changed its direction more often in a second.
+        """Assert that stiffness and shifts reversed at most this often per second.
 
-        The three seconds after a push are left out.
+        The three seconds after a push are ignored.
         """
         __tracebackhide__ = True
         most = int(bound("reversals_per_s", reversals_per_s))
@@ -286,7 +286,7 @@ class StandingTrial:
         )
 
     def ticks_under(self, seconds: float) -> None:
-        """Its step takes less: the median by the clock, 95 % of the computing time."""
+        """Assert that a step takes less: median wall time, 95 % of processor times."""
         __tracebackhide__ = True
         seconds = bound("tick in s", seconds, 1.0)
         self._require_standing()
@@ -316,18 +316,18 @@ class StandingTrial:
 
 
 def _fail_with(sentence: str | None) -> None:
-    """Fail with the sentence, if there is one."""
+    """Fail with a sentence, unless it is None."""
     __tracebackhide__ = True
     if sentence is not None:
         raise AssertionError(sentence)
 
 
 Value = float | str | bool
-"""What survives the way from a worker of pytest-xdist."""
+"""Value that pytest-xdist can transfer from a worker."""
 
 
 def properties_of(trial: StandingTrial) -> dict[str, Value]:
-    """Return name to value; `none` where something is not known."""
+    """Return name to value; `none` for an unknown value."""
     result = trial.result
     ticks = trial.ticks
     numbers: dict[str, float | None] = {

@@ -1,15 +1,15 @@
 """Verdicts on commands and heat: a sentence with the fault, or None.
 
-*Chatter* is how often what a controller commands changes direction. A *reversal* is a
-turning point between two moves of more than `amplitude` each: noise that is smaller,
-and a value that creeps one way in steps, count nothing. Chatter is reversals in one
+*Chatter* is the rate at which commands change direction. A *reversal* is a turning
+point between two moves of more than `amplitude` each: smaller noise, and a value that
+moves in one direction in steps, do not count. Chatter is the number of reversals in one
 second; a gap in time (fast-forward) ends the counting.
 
 Step times are measured robustly against other load. Each step has two times: wall time,
-and processor time of the calling thread. Another program that gets the processor adds
-only to the wall time; so does a step that sleeps or waits. So `typical_s` is the median
-of the wall times, which a few interrupted steps do not move, and `slow_s` the 95th
-percentile of the processor times.
+and processor time of the calling thread. Another program on the processor adds only to
+the wall time; so does a step that sleeps or waits. So `typical_s` is the median of the
+wall times, which a few interrupted steps do not move, and `slow_s` the 95th percentile
+of the processor times.
 """
 
 from collections.abc import Sequence
@@ -23,16 +23,16 @@ from nao_testbed.experiments.regression.monitored_controller import Decisions, S
 from nao_testbed.models.values import FloatArray
 
 WINDOW_S = 1.0
-"""Reversals are counted in windows of this length."""
+"""Length in s of the windows in which reversals are counted."""
 STIFFNESS_AMPLITUDE = 0.02
-"""Moves of the stiffness up to this size are no moves."""
+"""Moves of the stiffness up to this size are ignored."""
 SHIFT_AMPLITUDE = np.deg2rad(0.1)
-"""Moves of a shift up to this size, in rad, are none: a count of a NAO's encoder."""
+"""Moves of a shift up to this size, in rad, are ignored: a count of a NAO's encoder."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Chatter:
-    """The window with the most reversals of one column."""
+    """Window with the most reversals of one column."""
 
     column: int
     reversals: int
@@ -43,10 +43,10 @@ class Chatter:
 def worst_chatter(
     time_s: FloatArray, values: FloatArray, amplitude: float
 ) -> Chatter | None:
-    """Return where the values reverse most often; None where they never do.
+    """Return the window with the most reversals; None without reversals.
 
     Args:
-        time_s: (m,) rising.
+        time_s: (m,) ascending times in s.
         values: (m, n) of n commands.
         amplitude: moves up to this size do not count, in the unit of the values.
     """
@@ -57,7 +57,7 @@ def worst_chatter(
             turned = times[reversals(part[:, column], amplitude)]
             if not len(turned):
                 continue
-            # Windows that begin at a reversal: no other holds more.
+            # Windows that begin at a reversal: no other window has more.
             ends = np.searchsorted(turned, turned + WINDOW_S - 1e-9)
             counts = ends - np.arange(len(turned))
             first = int(counts.argmax())
@@ -72,10 +72,10 @@ def worst_chatter(
 
 
 def reversals(values: FloatArray, amplitude: float) -> list[int]:
-    """Return where a command turned: the indices of its turning points.
+    """Return the indices of a command's turning points.
 
     Args:
-        values: (m,) one after another.
+        values: (m,) consecutive values.
         amplitude: as in `worst_chatter`.
     """
     turns: list[int] = []
@@ -97,7 +97,7 @@ def reversals(values: FloatArray, amplitude: float) -> list[int]:
 
 
 def _stretches(time_s: FloatArray) -> list[tuple[int, int]]:
-    """Return the begins and ends of stretches without a gap."""
+    """Return start and end of each interval without a gap."""
     steps = np.diff(time_s)
     if not len(steps):
         return []
@@ -107,7 +107,7 @@ def _stretches(time_s: FloatArray) -> list[tuple[int, int]]:
 
 
 WARM_UP_STEPS = 25
-"""Steps at the start that do not count (0.5 s): kernels compile, memory is touched."""
+"""Number of ignored steps at the start (0.5 s), in which kernels are compiled."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,15 +117,15 @@ class TickTimes:
     typical_s: float
     """Median of the wall times."""
     slow_s: float
-    """95th percentile of what the thread computed."""
+    """95th percentile of the thread's processor time."""
     worst_s: float
     """Largest wall time; reported but not judged, since it depends on the machine."""
     steps: int
-    """That were measured."""
+    """Number of measured steps."""
 
 
 def tick_times(steps: StepTimes) -> TickTimes | None:
-    """Return the times of the steps; None where there are none after the warm-up."""
+    """Return the times of the steps; None without steps after the warm-up."""
     wall, cpu = steps.wall_s[WARM_UP_STEPS:], steps.cpu_s[WARM_UP_STEPS:]
     if not len(wall):
         return None
@@ -148,10 +148,10 @@ def above_limit(
 
     Args:
         name: name of the controller.
-        made: its answers.
+        made: answers of the controller.
         allowed: (m, n_joints) largest stiffness; inf: not judged.
         margin: accepted excess.
-        limit_text: begins the clause about the limit, such as `smart allows`.
+        limit_text: start of the clause about the limit, such as `smart allows`.
     """
     excess = made.stiffness - allowed - margin
     if not excess.size or excess.max() <= ROUNDING:
@@ -182,13 +182,13 @@ def shifts_too_far(name: str, made: Decisions, degrees: float) -> str | None:
 def chatters(
     name: str, made: Decisions, pushes: Sequence[Push], most: int
 ) -> str | None:
-    """Judge how often stiffness and shifts turn in a second.
+    """Judge the reversals of stiffness and shifts per second.
 
     Args:
         name: name of the controller.
-        made: its answers.
-        pushes: pushes; nothing is judged until the robot has recovered from them,
-            since the answer to a push may oscillate.
+        made: answers of the controller.
+        pushes: pushes; the time until the robot has recovered is ignored, since the
+            reaction to a push may oscillate.
         most: accepted reversals per second.
     """
     calm = np.full(len(made.time_s), True)
@@ -211,7 +211,7 @@ def chatters(
 
 
 def too_slow(name: str, ticks: TickTimes, seconds: float) -> str | None:
-    """Judge what a step takes."""
+    """Judge the time of a step."""
     if ticks.typical_s < seconds and ticks.slow_s < seconds:
         return None
     return (

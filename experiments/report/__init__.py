@@ -2,7 +2,7 @@
 
     read_source -> section_of -> render_page
 
-or all steps by `experiments.write_report`.
+`experiments.write_report` runs all steps.
 
 A folder is readable in any state, also after a crash. A section is plain data: tables,
 figures, a replay; only the template contains HTML. The page makes no external requests.

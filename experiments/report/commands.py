@@ -1,6 +1,6 @@
-"""`nao-testbed report RUN...`: one HTML page from folders of runs and of sweeps.
+"""Command `nao-testbed report RUN...`: one HTML page from folders of runs and sweeps.
 
-With `--to` a run becomes a file of another program instead.
+With `--to` a run is exported to a file for another program instead.
 """
 
 from pathlib import Path

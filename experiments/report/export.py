@@ -1,6 +1,6 @@
-"""A run for other programs: one writer a format, each of them writes a whole file.
+"""Export of a run for other programs, with one writer per format.
 
-Definitions of the ROS 2 messages, as an MCAP file carries them, come first: fields and
+The module starts with the definitions of the ROS 2 messages in an MCAP file. Fields and
 order are those of common_interfaces, geometry2 and rcl_interfaces [ros2]; a definition
 is followed by those of the types that it uses.
 """
@@ -60,7 +60,7 @@ _FIELDS: Mapping[str, str] = {
         "string file\nstring function\nuint32 line"
     ),
 }
-"""Type to its fields, a line each."""
+"""Type to its fields, one per line."""
 
 
 def definition(name: str) -> str:
@@ -82,21 +82,21 @@ def _used_by(name: str) -> list[str]:
 
 
 OnTime = Callable[[float], None]
-"""Called with the simulated time in s that is written."""
+"""Function called with the simulated time in s that was written."""
 Written = Mapping[Path, Mapping[str, int]]
-"""Each file, and how many rows of what it has: tables, topics, or entities."""
+"""File to the number of rows per table, topic or entity."""
 
 ROWS_AT_ONCE = 2000
-"""Rows between two progress reports, about a fifth of a second."""
+"""Number of rows between two progress reports, about a fifth of a second."""
 _INFO_LOG, _ERROR_LOG = 20, 40
 """Levels of `rcl_interfaces/Log`."""
 
 
 def write_csv(run: ExportedRun, path: Path, on_time: OnTime) -> Written:
-    """Write all rows as one table, and the events beside it as another.
+    """Write all rows as one table, and the events as another.
 
-    The first column is the time in s. Columns bear the names of the run; transforms are
-    those of the base, the rest follows from the angles.
+    The first column is the time in s. Columns have the names of the run. Of the
+    transforms, only that of the base is written; the others follow from the angles.
     """
     events = path.with_suffix(".events.csv")
     check_replaceable("the events beside it,", events)
@@ -147,7 +147,7 @@ def write_mcap(run: ExportedRun, path: Path, on_time: OnTime) -> Written:
 
 
 def write_rerun(run: ExportedRun, path: Path, on_time: OnTime) -> Written:
-    """Write a recording of Rerun: scalars, transforms and events on the line `time`.
+    """Write a Rerun recording: scalars, transforms and events on the timeline `time`.
 
     Raises:
         BadInput: the extra `rerun` is not installed.
@@ -172,7 +172,7 @@ def write_rerun(run: ExportedRun, path: Path, on_time: OnTime) -> Written:
     for label, channel in _JOINT_CHANNELS.items():
         scalars(label, run.robot.joint_names, run.joints(channel))
     scalars("temperature", run.robot.motor_names, run.motors("temperature"))
-    paths = {WORLD: [WORLD]}  # a frame to its path along the tree
+    paths = {WORLD: [WORLD]}  # frame to its path in the tree
     for one in run.transforms:
         paths[one.child] = [*paths.get(one.parent, [one.parent]), one.child]
         path_of = rr.new_entity_path(paths[one.child])
@@ -208,9 +208,9 @@ WRITERS: Mapping[str, Callable[[ExportedRun, Path, OnTime], Written]] = {
     "csv": write_csv,
     "rerun": write_rerun,
 }
-"""Format to its writer, which returns what it wrote."""
+"""Format to its writer, which returns the written files."""
 SUFFIXES = {"mcap": ".mcap", "csv": ".csv", "rerun": ".rrd"}
-"""Format to the ending of its file."""
+"""Format to its file suffix."""
 _JOINT_CHANNELS = {
     "position": "q",
     "velocity": "v",
@@ -330,7 +330,7 @@ def _ns(time_s: float) -> int:
     return round(time_s * 1e6) * 1000
 
 
-# -- words ----------------------------------------------------------------------------
+# -- texts -----------------------------------------------------------------------------
 
 
 def _said(event: "Event") -> str:

@@ -1,4 +1,4 @@
-"""A recorded run as every format of an export takes it."""
+"""Recorded run in a form for all export formats."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,23 +17,24 @@ from nao_testbed.sim.recording.run_meta import recorded_robot
 from nao_testbed.sim.thermal.protection import PROTECTIONS
 
 WORLD = "world"
-"""Name of the frame in which the base is; the others are called like their links."""
+"""Name of the parent frame of the base; the other frames have the names of their
+links."""
 OK, WARN, ERROR = 0, 1, 2
 """Levels of `diagnostic_msgs/DiagnosticStatus`."""
 DIAGNOSTICS_S = 1.0
-"""Time between two diagnostics, in s: temperatures are read as often."""
+"""Time between two diagnostics in s, that of the temperature readings."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Transform:
-    """The pose of one frame in another, in time."""
+    """Pose of one frame in another over time."""
 
     parent: str
     child: str
     translation: FloatArray
-    """(n, 3) in m."""
+    """(n, 3) translations in m."""
     quaternion: FloatArray
-    """(n, 4), x y z w."""
+    """(n, 4) quaternions x y z w."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,14 +49,14 @@ class Diagnostic:
 
 
 class ExportedRun:
-    """Read once; its arrays have a row for each row of the run."""
+    """Recorded run whose arrays have one row per row of the run."""
 
     def __init__(self, folder: Path, robot_folder: Path | None = None) -> None:
         """Read a run.
 
         Args:
             folder: folder of the run.
-            robot_folder: folder of its robot; None: the one that the run names.
+            robot_folder: folder of the robot; None: the folder named by the run.
 
         Raises:
             BadInput: it is not a run, has no rows, or its robot is missing.
@@ -77,18 +78,18 @@ class ExportedRun:
         return self.frame.index.to_numpy(dtype=np.float64)
 
     def joints(self, channel: str) -> FloatArray | None:
-        """Return (n, n_joints) of a channel of joints; None where the run lacks it."""
+        """Return (n, n_joints) of a channel of joints; None if the run lacks it."""
         return recorded_channel(self.frame, channel, self.robot.joint_names)
 
     def motors(self, channel: str) -> FloatArray | None:
-        """Return (n, n_motors) of a channel of motors; None where the run lacks it."""
+        """Return (n, n_motors) of a channel of motors; None if the run lacks it."""
         return recorded_channel(self.frame, channel, self.robot.motor_names)
 
     @cached_property
     def transforms(self) -> tuple[Transform, ...]:
         """Transforms of the base in the world, if recorded, and of each link.
 
-        Those of the links use the encoder angles, as a real robot reports them.
+        Transforms of links use the encoder angles, as on a real robot.
         """
         n, robot = len(self.frame), self.robot
         found: list[Transform] = []

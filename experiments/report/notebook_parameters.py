@@ -16,25 +16,25 @@ from nao_testbed.experiments.heat.published import load_preset
 from nao_testbed.models import BadInput, Robot, UnknownName, load_robot
 
 LEAST_MISALIGNMENT_DEG = 0.5
-"""Below it the six patterns drown in what the feet do."""
+"""Error in degrees below which the six patterns are hidden by movements of the feet."""
 Seed = Annotated[int, Field(ge=0, le=2**31 - 1)]
-"""Of all noise."""
+"""Seed of all noise."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class HeatStory(Checked):
-    """Of `01_the_documents_experiment`."""
+    """Parameters of `01_the_documents_experiment`."""
 
     minutes: Annotated[float, Field(ge=0.5, le=60.0)]
-    """Simulated time; the published is 15."""
+    """Simulated time in min; the published one is 15."""
     preset: str
-    """Setting that holds misalignments and starts."""
+    """Preset with misalignments and start temperatures."""
     controllers: tuple[str, ...]
-    """One robot each; the others are held against the first."""
+    """Controllers, one robot each; the first is the reference."""
     seed: Seed
 
     def __post_init__(self) -> None:
-        """Refuse what the notebook cannot use."""
+        """Validate the parameters."""
         super().__post_init__()
         check_controllers(self.controllers)
         load_preset(self.preset)
@@ -42,20 +42,20 @@ class HeatStory(Checked):
 
 @dataclass(frozen=True, kw_only=True)
 class ForceStory(Checked):
-    """Of `02_where_the_heat_comes_from`."""
+    """Parameters of `02_where_the_heat_comes_from`."""
 
     joint: str
-    """The joint that is misaligned; one of a leg."""
+    """Misaligned joint of a leg."""
     misalignment_deg: Annotated[float, Field(ge=-3.0, le=3.0)]
-    """How far."""
+    """Misalignment in degrees."""
     controllers: tuple[str, ...]
-    """One robot each; the others are held against the first."""
+    """Controllers, one robot each; the first is the reference."""
     minutes: Annotated[float, Field(ge=0.25, le=15.0)]
-    """Simulated time of each robot under a controller."""
+    """Simulated time of each robot in min."""
     seed: Seed
 
     def __post_init__(self) -> None:
-        """Refuse what the notebook cannot use."""
+        """Validate the parameters."""
         super().__post_init__()
         check_names("joint", [self.joint], load_robot().leg_joints)
         if abs(self.misalignment_deg) < LEAST_MISALIGNMENT_DEG:
@@ -69,21 +69,22 @@ class ForceStory(Checked):
 
 @dataclass(frozen=True, kw_only=True)
 class IdentificationStory(Checked):
-    """Of `03_identifying_the_heating_model`."""
+    """Parameters of `03_identifying_the_heating_model`."""
 
     joints: tuple[str, ...]
     """Joints with motors of one kind; the first one is also fitted alone."""
     controller: str
-    """Of the robot that is learnt from; the hotter its joints, the more they say."""
+    """Controller of the robot for the identification; hot joints give more
+    information."""
     minutes: Annotated[float, Field(ge=3.0, le=60.0)]
-    """Simulated time of the run that is learnt from."""
+    """Simulated time in min of the run for the identification."""
     learn_until_s: Annotated[float, Field(ge=300.0, le=3400.0)]
-    """Rows of the file up to here are fitted, the later ones predicted."""
+    """Time in s up to which rows of the file are fitted; later rows are predicted."""
     ambient_degc: Annotated[float, Field(ge=-10.0, le=50.0)]
-    """Of the air around the motor of the file."""
+    """Air temperature in °C around the motor of the file."""
 
     def __post_init__(self) -> None:
-        """Refuse what the notebook cannot use."""
+        """Validate the parameters."""
         super().__post_init__()
         robot = load_robot()
         check_names("joints", self.joints, robot.joint_names)
@@ -101,7 +102,7 @@ class ComparisonStory(Checked):
     """Parameters of `05_your_controller`."""
 
     robots: Annotated[int, Field(ge=2, le=200)]
-    """Number of robots drawn."""
+    """Number of random robots."""
     largest_deg: Annotated[float, Field(gt=0.0, le=3.0)]
     """Largest calibration error of a leg joint, in degrees."""
     controllers: tuple[str, ...]
@@ -135,10 +136,11 @@ def check_controllers(names: Sequence[str]) -> None:
 
 
 def check_names(parameter: str, names: Sequence[str], known: Sequence[str]) -> None:
-    """Refuse names that are not among the known ones.
+    """Raise for a name that is not known.
 
     Raises:
-        UnknownName: it says the parameter, the name and the known ones.
+        UnknownName: a name is unknown; the message has the parameter and the known
+            names.
     """
     for name in names:
         if name not in known:

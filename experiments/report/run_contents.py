@@ -1,12 +1,12 @@
-"""Contents of a page from any run: events, settings, sound, a result from the rows.
+"""Page contents for any run: events, settings, sound, and a result from the rows.
 
 - events: pushes, protection and falls one by one; counts of the others;
 - settings: command, versions, seed, every setting;
 - sound: the recorded sound, and the times of its parts;
-- the result of a robot from its rows, if no result was written. Temperatures are
-  those of the rows. Efforts and heat are sums over the rows with the torque of the last
-  moment of each, while the run uses means over its ticks: they agree within some per
-  cent for a standing robot. Forecasts are omitted.
+- the result of a robot from its rows, if no result was written. Temperatures are those
+  of the rows. Efforts and heat are sums over the rows with the last torque of each row,
+  whereas the run uses means over ticks; for a standing robot they agree within some per
+  cent. Forecasts are omitted.
 """
 
 import base64
@@ -53,10 +53,10 @@ if TYPE_CHECKING:
 
 
 MOST_EVENTS = 100
-"""Rows of the table; the run folder has them all."""
+"""Largest number of rows of the table; the run folder has all."""
 FAST_FORWARD = "fast-forward"
 COUNTED_AT_END = "controller flags"
-"""Kind of the event that sums up a run at its end."""
+"""Kind of the summary event at the end of a run."""
 SHOWN = frozenset(
     {
         "protection",
@@ -76,7 +76,7 @@ def event_tables(
     """Return the table of events, and that of counts, if they have rows.
 
     Args:
-        trials: the robots of the run.
+        trials: robots of the run.
         happened: times in s and texts of further events, as in `RunPage`.
     """
     found: list[tuple[float, str, str]] = []
@@ -153,7 +153,7 @@ ELSEWHERE = frozenset({"command", "folder", "controller", "scenario"})
 
 
 def settings_tables(trials: Sequence[RecordedTrial]) -> tuple[DataTable, ...]:
-    """Return what was recorded beside the numbers: what robots share, what differs."""
+    """Return the tables of shared and of differing settings."""
     origins = {trial.name: _origin(trial) for trial in trials}
     settings = {trial.name: dict(_flat(trial.run.meta.config)) for trial in trials}
     tables = (
@@ -192,7 +192,7 @@ def _keys(values: Mapping[str, Mapping[str, str]]) -> list[str]:
 
 
 def _shared(caption: str, values: Mapping[str, Mapping[str, str]]) -> DataTable:
-    """A row a key in which all robots agree."""
+    """Return a table with a row per key in which all robots agree."""
     first = next(iter(values.values()), {})
     keys = [key for key in _keys(values) if not _differs(values, key)]
     return DataTable(
@@ -203,7 +203,7 @@ def _shared(caption: str, values: Mapping[str, Mapping[str, str]]) -> DataTable:
 
 
 def _differing(caption: str, *groups: Mapping[str, Mapping[str, str]]) -> DataTable:
-    """A row a key in which they do not, a column a robot."""
+    """Return a table with a row per differing key and a column per robot."""
     rows = [
         Row(cells=(key, *(row.get(key, NOTHING) for row in values.values())))
         for values in groups
@@ -219,7 +219,7 @@ def _differing(caption: str, *groups: Mapping[str, Mapping[str, str]]) -> DataTa
 
 
 def _flat(value: Mapping[str, object], prefix: str = "") -> Sequence[tuple[str, str]]:
-    """Return dotted keys and texts; a mapping of numbers stays on one line."""
+    """Return dotted keys and texts; a mapping of numbers stays in one line."""
     lines: list[tuple[str, str]] = []
     for key, item in value.items():
         if not prefix and key in ELSEWHERE:
@@ -232,7 +232,7 @@ def _flat(value: Mapping[str, object], prefix: str = "") -> Sequence[tuple[str, 
 
 
 def _is_list_of_numbers(value: Mapping[str, object]) -> bool:
-    """Return True if a mapping has numbers by joint or the like, not settings."""
+    """Return True if a mapping has numbers, for example by joint, not settings."""
     return all(
         isinstance(item, int | float)
         and not isinstance(item, bool)
@@ -254,14 +254,14 @@ def _text(value: object) -> str:
 
 
 MOST_BYTES = 5_000_000
-"""Of a sound in the page, 156 s of what a run writes; as text it takes a third more."""
+"""Largest size of a sound in the page: 156 s; as text it takes a third more."""
 MOST_NAMED = 50
-"""Sounds that are named below the player."""
+"""Largest number of sounds that are named below the player."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Heard:
-    """A stream to the loudspeakers."""
+    """Sound played by the loudspeakers."""
 
     label: str
     begin_s: float
@@ -269,7 +269,7 @@ class Heard:
 
 
 def heard_of(trial: RecordedTrial) -> tuple[Heard, ...]:
-    """Return what a robot said or played, by beginning."""
+    """Return the sounds of a robot in the order of their starts."""
     last_s = float(trial.frame.index[-1]) if len(trial.frame) else np.inf
     begun: dict[object, tuple[str, float]] = {}
     found = []
@@ -289,7 +289,7 @@ def heard_of(trial: RecordedTrial) -> tuple[Heard, ...]:
 
 
 def texts_at(heard: Sequence[Heard], grid_s: FloatArray) -> list[str]:
-    """Return the text heard from each time to the next; the latest one of several.
+    """Return the text played from each time to the next; of several the latest.
 
     Texts shorter than a step are shown for one step.
     """
@@ -303,11 +303,11 @@ def texts_at(heard: Sequence[Heard], grid_s: FloatArray) -> list[str]:
 
 
 def sound_of(trial: RecordedTrial, problems: list[str]) -> SoundPlayer | None:
-    """Return the sound of a run; None where there is none.
+    """Return the sound of a run, or None.
 
     Args:
-        trial: the robot that was heard.
-        problems: gets a line where there is a sound that the page cannot have.
+        trial: trial with the sound.
+        problems: list that gets a line for a sound that the page cannot include.
     """
     path = trial.run.folder / SOUND_FILE
     if not path.exists():
@@ -341,7 +341,7 @@ def sound_of(trial: RecordedTrial, problems: list[str]) -> SoundPlayer | None:
 
 
 def trial_from_rows(trial: RecordedTrial, robot: Robot) -> TrialResult | None:
-    """Return the result of one robot; None without rows or temperatures in them.
+    """Return the result of one robot; None without rows or temperatures.
 
     Heat in J: sum over rows of R (tau / K)² dt, with R and K of the robot's data.
     """
@@ -393,7 +393,7 @@ def trial_from_rows(trial: RecordedTrial, robot: Robot) -> TrialResult | None:
 def heat_from_rows(
     trials: Mapping[str, TrialResult], first: RecordedTrial
 ) -> HeatResult:
-    """Put results of robots together; what they share is read from the first one."""
+    """Combine the results of robots; shared settings are read from the first one."""
     config = cast("Mapping[str, Any]", first.run.meta.config)
     simulation = config.get("simulation") or {}
     duration_s = config.get("duration_s") or max(
@@ -436,5 +436,5 @@ def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def recorded_boxes(obstacles: Sequence[Mapping[str, Any]] | None) -> dict[str, str]:
-    """Return what stood in a recorded robot's way, name to box as a setting has it."""
+    """Return name to box of the recorded obstacles, in the format of a setting."""
     return {one.name: one.box for one in (Obstacle(**box) for box in obstacles or ())}

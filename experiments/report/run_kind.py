@@ -31,13 +31,13 @@ class RunPage:
 
     title: str
     lead: str = ""
-    """A sentence before the run's own one: what it is for."""
+    """Sentence on the purpose of the run, shown before the run's own one."""
     outcome: str = ""
-    """Short text with the result; empty: none."""
+    """Short text with the result; empty: no result."""
     results: tuple[DataTable, ...] = ()
     figures: tuple[PageFigure, ...] = ()
     happened: tuple[tuple[float, str], ...] = ()
-    """Events that its recording lacks: time in s, words."""
+    """Events that the recording lacks: time in s, and text."""
     texts: tuple[TextBlock, ...] = ()
 
 

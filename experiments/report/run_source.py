@@ -116,24 +116,24 @@ class _Config(BaseModel):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RecordedTrial:
-    """One robot of a run, as its folder has it."""
+    """One robot of a run, read from its folder."""
 
     name: str
-    """Its controller."""
+    """Name of its controller."""
     run: Run
     frame: "pd.DataFrame"
-    """Its rows, as far as they can be read; index simulated time in s."""
+    """Readable rows, with the simulated time in s as index."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RunSource:
-    """A run folder."""
+    """Contents of a run folder."""
 
     folder: Path
     kind: Kind
     trials: tuple[RecordedTrial, ...]
     heat: HeatResult | None = None
-    """What `heat.json` says, where there is one."""
+    """Content of `heat.json`, if it exists."""
     page: RunPage | None = None
     """Extra contents of this kind of run; see `run_kind`."""
     warnings: tuple[str, ...] = ()
@@ -147,8 +147,8 @@ class RunSource:
 def runs_in(folder: Path) -> tuple[Path, ...]:
     """Return the folders of runs and sweeps in a folder.
 
-    A run folder is itself; a folder above runs, or with other runs beside the robots of
-    a heat experiment, gives each of them, by name.
+    A run folder gives itself. A folder that contains runs, possibly beside the robots
+    of a heat experiment, gives each of them, sorted by name.
     """
     if (folder / META_FILE).exists() or is_sweep_folder(folder):
         return (folder,)
@@ -165,7 +165,7 @@ def runs_in(folder: Path) -> tuple[Path, ...]:
 def _inside(folder: Path) -> tuple[dict[Path, RunMeta | None], list[Path]]:
     """Return the robots of a heat experiment in a folder, and all other runs in it.
 
-    A robot whose description cannot be read has None.
+    None for a robot with an unreadable description.
     """
     robots: dict[Path, RunMeta | None] = {}
     others = []
@@ -190,10 +190,10 @@ def _inside(folder: Path) -> tuple[dict[Path, RunMeta | None], list[Path]]:
 
 
 def read_source(folder: Path) -> RunSource:
-    """Read the folder of one run; `runs_in` finds them.
+    """Read the folder of one run, such as from `runs_in`.
 
     Raises:
-        BadInput: it is not a run folder, is empty, or has no metadata.
+        BadInput: the folder is not a run folder, is empty, or has no metadata.
     """
     if not folder.is_dir():
         what = "is a file" if folder.exists() else "does not exist"
@@ -215,7 +215,7 @@ def check_one_run(folder: Path, trials: list[RecordedTrial]) -> None:
     """Check that the robots belong to one experiment.
 
     Raises:
-        BadInput: it is a folder above runs.
+        BadInput: the folder contains several runs.
     """
     metas = [trial.run.meta for trial in trials]
     if len({(meta.experiment, tuple(meta.command)) for meta in metas}) > 1:
@@ -313,7 +313,7 @@ def _read_trial(folder: Path, warnings: list[str]) -> RecordedTrial:
 
 
 def read_json(path: Path, warnings: list[str]) -> Mapping[str, Any] | None:
-    """Read a mapping; None, and a warning, where there is none."""
+    """Read a mapping; add a warning and return None if there is none."""
     try:
         data = json.loads(read_text(path))
     except FileNotFoundError:

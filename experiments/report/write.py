@@ -1,8 +1,8 @@
-"""From run folders to the page: sections, HTML, the file.
+"""Writer of the page from run folders: sections, HTML, file.
 
-What would fail at the end is checked first. The template is the only place that knows
-HTML. Everything that comes from a run is escaped, except the figures that we have drawn
-ourselves. The page forbids itself every request by its Content-Security-Policy.
+Conditions that would fail at the end are checked first. Only the template contains
+HTML. All text from a run is escaped, except our own SVG figures. The page's
+Content-Security-Policy forbids every request.
 """
 
 import json
@@ -57,15 +57,15 @@ if TYPE_CHECKING:
 
 
 def section_of(source: RunSource, prefix: str, *, with_replay: bool = True) -> Section:
-    """Return what a page shows of a run.
+    """Return the section of a page for a run.
 
     Args:
-        source: the run folder.
-        prefix: prefix of the names within its figures, another for each run of a page.
-        with_replay: whether to build the 3-D replay.
+        source: run folder.
+        prefix: prefix of the SVG ids in its figures, unique for each run of a page.
+        with_replay: True: build the 3-D replay.
 
     Raises:
-        BadInput: viser is not installed, and a replay is asked for.
+        BadInput: a replay is requested, and viser is not installed.
     """
     problems = list(source.warnings)
     robots = _robots(source, problems)
@@ -136,7 +136,7 @@ def _replay(
     source: RunSource, robots: Mapping[str, Robot], problems: list[str]
 ) -> Replay | None:
     from nao_testbed.experiments.report.replay.scene import (  # noqa: PLC0415
-        build_replay,  # heavy
+        build_replay,  # heavy import
         check_viser,  # heavy
     )
 
@@ -185,12 +185,12 @@ TEMPLATE = "page.html.j2"
 
 
 def render_page(title: str, sections: Sequence[Section], made_by: str) -> str:
-    """Return the page.
+    """Return the HTML of the page.
 
     Args:
         title: title of the page.
-        sections: one a run.
-        made_by: program, version and time, for the foot.
+        sections: sections, one per run.
+        made_by: program, version and time, for the footer.
 
     Raises:
         BadInput: jinja2 is not installed.
@@ -218,9 +218,9 @@ def render_page(title: str, sections: Sequence[Section], made_by: str) -> str:
 
 
 def _script_text(text: str) -> str:
-    """Return a text as JSON that may stand in a `<script>` element.
+    """Return a text as JSON that is safe inside a `<script>` element.
 
-    Nothing in it can end the element: `<` is written as an escape.
+    `<` is written as an escape, so that the text cannot end the element.
     """
     import markupsafe  # noqa: PLC0415  # comes with jinja2
 
@@ -235,25 +235,26 @@ class ReportCfg:
     """Options of a report."""
 
     runs: tuple[Path, ...]
-    """Folders of runs and of sweeps, or above them, in the order of the page."""
+    """Folders of runs and sweeps, or folders that contain them, in the order of the
+    page."""
     out: Path | None = None
-    """The file; None: `report.html` in the folder, where one is given."""
+    """Path of the page; None: `report.html` in the folder, if only one is given."""
     with_replay: bool = True
     video: "FilmCfg | None" = None
-    """Of each run, beside the page; None: no video."""
+    """Options of a video per run, in the page's folder; None: no videos."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WrittenPage:
-    """A page, and what it shows."""
+    """Written page with its contents."""
 
     path: Path
     sections: tuple[Section, ...]
     videos: tuple[Path, ...] = ()
-    """Of its runs, in the order of the page."""
+    """Videos of its runs, in the order of the page."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the contract of `--json`: captions of all that the page shows."""
+        """Return the data for `--json`: captions of all contents of the page."""
         return {
             "experiment": "report",
             "page": str(self.path),
@@ -275,8 +276,8 @@ def write_page(
 
     Args:
         cfg: options.
-        on_progress: called with the finished runs and sweeps, their total, and the
-            next one; for a video, with its pictures.
+        on_progress: function called with the numbers of finished and all runs and
+            sweeps, and the next one; for a video, with its pictures.
 
     Raises:
         BadInput: a folder is neither a run nor a sweep, two runs have one name, or the
@@ -305,7 +306,7 @@ def write_page(
         unfinished.unlink(missing_ok=True)
         raise _unwritable(out, error) from error
     if cfg.video:
-        from nao_testbed.experiments.report.video.write_videos import write_videos  # noqa: PLC0415  # heavy
+        from nao_testbed.experiments.report.video.write_videos import write_videos  # noqa: PLC0415  # heavy import
 
         known = {source.name for source in runs}
         shown = [section for section in sections if section.name in known]
@@ -316,7 +317,7 @@ def write_page(
 def _video_files(out: Path, runs: Sequence[RunSource], cfg: "FilmCfg") -> list[Path]:
     from nao_testbed.experiments.report.video.write_videos import (  # noqa: PLC0415
         check_video,  # heavy
-        video_files,  # beside it
+        video_files,  # same module
     )
 
     if not cfg.is_gif:

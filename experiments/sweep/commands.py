@@ -1,7 +1,7 @@
-"""`nao-testbed sweep`; heavy imports are deferred until its use.
+"""Command `nao-testbed sweep`; heavy modules are imported inside the functions.
 
-It runs one experiment over many robots; with `--show` it shows the results of a
-complete or partial sweep.
+The command runs one experiment over many robots; with `--show` it shows the results of
+a complete or partial sweep.
 """
 
 import sys

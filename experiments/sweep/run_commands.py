@@ -1,4 +1,4 @@
-"""`nao-testbed sweep`: from a file to a table, over all cores or many machines.
+"""Command `nao-testbed sweep`: from a file to a table, on all cores or many machines.
 
 `--dry-run` shows the parameters of a sweep and its first trials. While trials run, a
 terminal shows a progress line; a pipe gets none.
@@ -53,7 +53,7 @@ MAX_COLUMNS = 5
 
 
 def trial_table(spec: SweepSpec) -> DataTable:
-    """Return the first trials, by what differs between trials."""
+    """Return a table of the first trials with the parameters that vary."""
     grids = [parameter.name for parameter in spec.grids]
     drawn = [parameter.name for parameter in spec.drawn]
     shown = [*drawn[: max(0, MAX_COLUMNS - len(grids))], *grids] or ["controller"]
@@ -118,7 +118,7 @@ def shown_progress(name: str, n_trials: int) -> Iterator[OnTally]:
         yield lambda _tally: None
         return
     begin = time.monotonic()
-    widest = len(f"{n_trials} of {n_trials}")  # a narrow terminal cuts the rest first
+    widest = len(f"{n_trials} of {n_trials}")  # a narrow terminal cuts others first
     with Progress(
         TextColumn(
             "{task.description}",
@@ -148,11 +148,11 @@ def shown_progress(name: str, n_trials: int) -> Iterator[OnTally]:
 
 
 MAX_UNCONFIRMED = 10_000
-"""Number of trials up to which no confirmation is needed."""
+"""Largest number of trials without confirmation."""
 MAX_COUNTED = 1000
 """Number of trials from which the share of each controller is estimated."""
 MAX_ERRORS = 5
-"""Number of printed errors; the table has all."""
+"""Largest number of printed errors; the table has all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,9 +161,9 @@ class SweepCfg:
 
     file: str
     controllers: tuple[str, ...] = ()
-    """They replace those of the file; empty: those of the file."""
+    """Controllers that replace those of the file; empty: those of the file."""
     robots: int | None = None
-    """It replaces that of the file; None: that of the file."""
+    """Number of robots that replaces that of the file; None: that of the file."""
     out: Path | None = None
     jobs: int | None = None
     scheduler: str | None = None
@@ -177,8 +177,8 @@ def run_sweep_command(cfg: SweepCfg) -> int:
     """Run a sweep, write its table, print the results; return the exit status.
 
     Raises:
-        BadInput: the file, the folder, or the address cannot be used; nothing has
-            been started.
+        BadInput: the file, the folder or the address is invalid; nothing has been
+            started.
     """
     path = SWEEPS.find(cfg.file)
     spec = read_spec(path, cfg.controllers, cfg.robots)
@@ -295,13 +295,12 @@ def _size(spec: SweepSpec, cfg: SweepCfg) -> str:
 
 
 def measured_trial_s(spec: SweepSpec, engine: SweepEngine, workers: int = 1) -> float:
-    """Return how long a trial takes on average, in s, by one of each controller.
+    """Return the mean time of a trial in s, measured on one trial per controller.
 
-    They run in another process, which may be ended: a controller may hang or crash.
-
-    The first one runs twice: before it, code is loaded that later ones find. With a
-    push that is drawn, each of the workers settles once for n pushes of a robot: then
-    a trial takes T = pushed + workers (whole - pushed) / n.
+    The trials run in another process, which can be killed if a controller hangs or
+    crashes. The first one runs twice, since its first run also loads code. With a drawn
+    push, each worker settles once for n pushes of a robot; then a trial takes T =
+    pushed + workers (whole - pushed) / n.
 
     Raises:
         AllTrialsFailed: a trial has no result.

@@ -1,4 +1,4 @@
-"""Run a sweep: skip finished trials, run the others, write the table.
+"""Execution of a sweep: skip finished trials, run the others, write the table.
 
 with JoblibEngine(2) as engine:
     sweep = run_sweep(read_spec(path), Path("runs/ankles"), engine)
@@ -58,7 +58,7 @@ class _KeptRobotTrial(TrialCfg):
     """
 
     def load_robot(self) -> Robot:
-        """See `TrialCfg.load_robot`."""
+        """Return the robot; see `TrialCfg.load_robot`."""
         return _robot(self.robot_folder).with_effort_limits(self.effort_limits)
 
 
@@ -83,15 +83,15 @@ class Tally:
     """Progress of a sweep."""
 
     total: int
-    """Trials of the sweep, as far as is known."""
+    """Number of trials of the sweep, as far as known."""
     done: int = 0
-    """Ended with a result, in this run or an earlier one."""
+    """Trials with a result, from this run or an earlier one."""
     skipped: int = 0
-    """Of these, in an earlier run."""
+    """Trials with a result from an earlier run."""
     fell: int = 0
     """Finished trials that fell, or ended early for another reason."""
     failed: int = 0
-    """Ended without a result, in this run."""
+    """Trials of this run without a result."""
     worked_s: float = 0.0
     """Wall time of all trials of this run, in s."""
 
@@ -114,7 +114,7 @@ class Tally:
 
 
 MAX_FIRST_FAILURES = 20
-"""Number of trials without a result, and none with one, after which a sweep ends: all
+"""Number of failed trials after which a sweep without any result ends: probably all
 trials have the same problem."""
 
 
@@ -141,14 +141,14 @@ def run_sweep(
     The table is written in any case, also after Ctrl-C, with the finished trials.
 
     Args:
-        spec: spec from `read_spec`.
+        spec: sweep from `read_spec`.
         out: folder; an existing sweep is resumed.
-        engine: entered engine; None: this process.
-        on_tally: called after each trial.
+        engine: entered engine; None: run in this process.
+        on_tally: function called after each trial.
         work: function that runs a trial.
 
     Returns:
-        The sweep as `read_sweep` reads it.
+        The sweep, as from `read_sweep`.
 
     Raises:
         BadInput: the folder cannot be used.
@@ -190,7 +190,7 @@ def _run_stages(
                 on_tally(tally)
 
     def on_result(trial: SweepTrial, outcome: TrialOutcome) -> None:
-        if trial.key in seen:  # a cluster may run a trial twice; the first one counts
+        if trial.key in seen:  # a cluster may run a trial twice; the first counts
             return
         seen.add(trial.key)
         store.write(trial, outcome)

@@ -1,11 +1,11 @@
-"""Pushes of one settled robot, each continued in a fork of its process.
+"""Pushes of one settled robot, each simulated in a fork of its process.
 
-    settle until the first push -> fork -> the child is pushed, its result comes back
-                                -> fork -> ...
+    settle until the first push -> fork -> push in the child, return the result -> fork
+                                -> ...
 
 A fork copies everything: the engine's contacts, the sensors' noise, the controller's
-memory. So a child gives the result of a complete trial to the last digit (a test
-compares them). A manual copy would have to know every part: a deep copy of
+memory. So a child gives a result that is bit-identical to that of a complete trial (a
+test compares them). A manual copy would have to include every part; a deep copy of
 `SmartStiffness` is incomplete.
 
 Only the main thread of a process forks, on systems with `fork`. Otherwise, and after a
@@ -33,13 +33,13 @@ from nao_testbed.sim.robot import SimulatedRobot
 
 
 def run_from_settled(cfg: TrialCfg) -> TrialResult:
-    """Return what `run_trial` would, of a trial that is not recorded.
+    """Return the result of `run_trial` for a trial without recording.
 
-    The robot that settled last is kept: trials that differ by directions and forces
-    alone should follow each other.
+    The last settled robot is cached, so trials that differ only in directions and
+    forces should follow each other.
 
     Args:
-        cfg: cfg with a push.
+        cfg: configuration with a push.
 
     Raises:
         BadInput: a value of the configuration cannot be used.
@@ -62,7 +62,7 @@ def drop_settled() -> None:
 
 
 class _Settled:
-    """The robot of this process that settled last."""
+    """Cache of the last settled robot of this process."""
 
     trial: Trial
 
@@ -72,7 +72,7 @@ class _Settled:
         self._settled_s = 0.0
 
     def before_s(self, cfg: TrialCfg) -> float:
-        """Have a trial's robot settle, unless it has; return how long that took."""
+        """Settle a trial's robot, unless it is cached; return the time used in s."""
         if self._cfg is None or not _is_same_until_pushed(self._cfg, cfg):
             self.close()
             begin = perf_counter()
@@ -89,7 +89,7 @@ class _Settled:
         return self._settled_s
 
     def close(self) -> None:
-        """Leave the robot."""
+        """Release the robot."""
         self._cfg = None
         if self._sim is not None:
             self._sim.close()
@@ -129,7 +129,7 @@ def _in_child(trial: Trial, cfg: TrialCfg) -> TrialResult | None:
 
 
 def _be_child(trial: Trial, cfg: TrialCfg, write: int) -> None:
-    """Run the trial, and write its result if it has one."""
+    """Run the trial, and write its result, if any."""
     trial.take_pushes(cfg.pushes)
     result = trial.run()
     with os.fdopen(write, "wb") as pipe:

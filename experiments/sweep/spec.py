@@ -1,9 +1,9 @@
-"""Validated sweep: its parameters, and the trials that they span.
+"""Validated sweep: its parameters and trials.
 
-A parameter is one value, a grid, or a distribution. A grid spans trials, a distribution
-spans robots. Draws depend only on the sweep's seed, the robot's number and the
-parameter's name, so that robot 7 is the same for any other parameters and any number of
-robots.
+A parameter is one value, a grid, or a distribution. Grids define the trials of a robot,
+distributions define the robots. Draws depend only on the sweep's seed, the robot's
+number and the parameter's name, so that robot 7 does not depend on other parameters or
+on the number of robots.
 
 A sweep may keep the robots whose outcome under one controller is near a target. The
 selection uses only that controller's outcomes, so the results of the other controllers
@@ -32,27 +32,27 @@ _WHOLE_INTERVAL = (-np.inf, np.inf)
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """The same value in every trial."""
+    """Parameter with the same value in every trial."""
 
     value: Value
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Each of these values, with every value of the other grids."""
+    """Parameter with a list of values, combined with those of the other grids."""
 
     values: tuple[Value, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Uniform:
-    """A number from low to high, all equally likely."""
+    """Uniform distribution from low to high."""
 
     low: float
     high: float
 
     def __post_init__(self) -> None:
-        """Refuse an interval that is turned round or without end."""
+        """Check that the interval is ordered and finite."""
         if not (np.isfinite([self.low, self.high]).all() and self.low < self.high):
             raise BadInput(
                 f"uniform is [{self.low:g}, {self.high:g}]; give two finite numbers, "
@@ -60,24 +60,24 @@ class Uniform:
             )
 
     def draw(self, generator: np.random.Generator) -> Value:
-        """Return a number."""
+        """Draw a number."""
         return float(generator.uniform(self.low, self.high))
 
     def extremes(self) -> tuple[Value, ...]:
-        """Return values that no draw lies beyond."""
+        """Return the bounds of all draws."""
         return self.low, self.high
 
 
 @dataclass(frozen=True, slots=True)
 class Normal:
-    """A normally distributed number, drawn again while it lies outside of `clip`."""
+    """Normal distribution; a draw outside `clip` is repeated."""
 
     mean: float
     deviation: float
     clip: tuple[float, float] = _WHOLE_INTERVAL
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be drawn, or not within reasonable time."""
+        """Check that numbers can be drawn in reasonable time."""
         if not (
             np.isfinite([self.mean, self.deviation]).all() and self.deviation > 0.0
         ):
@@ -99,7 +99,7 @@ class Normal:
         return self.clip != _WHOLE_INTERVAL
 
     def draw(self, generator: np.random.Generator) -> Value:
-        """Return a number."""
+        """Draw a number."""
         low, high = self.clip
         while True:
             value = float(generator.normal(self.mean, self.deviation))
@@ -107,18 +107,18 @@ class Normal:
                 return value
 
     def extremes(self) -> tuple[Value, ...]:
-        """Return values that no draw lies beyond; the mean where there are none."""
+        """Return the bounds of all draws; the mean without bounds."""
         return self.clip if self.is_clipped else (self.mean,)
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of the options, all equally likely."""
+    """Random choice of equally likely options."""
 
     options: tuple[Value, ...]
 
     def draw(self, generator: np.random.Generator) -> Value:
-        """Return an option."""
+        """Draw an option."""
         return self.options[int(generator.integers(len(self.options)))]
 
     def extremes(self) -> tuple[Value, ...]:
@@ -134,10 +134,10 @@ def draw(values: Distribution, seed: int, robot: int, name: str) -> Value:
     """Draw the value of a parameter for a robot.
 
     Args:
-        values: where from.
+        values: distribution.
         seed: seed of the sweep.
         robot: number of the robot, from 0.
-        name: name of the parameter: its first column.
+        name: name of the parameter, its first column.
     """
     return values.draw(np.random.default_rng(seeds_of(seed, robot, name)))
 
@@ -165,9 +165,9 @@ class Keep:
 
     controller: str
     targets: Mapping[str, Target]
-    """By column of the table."""
+    """Column of the table to target."""
     mirrored: bool
-    """Whether left and right may be swapped."""
+    """True if left and right may be swapped."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,13 +175,13 @@ class Kept:
     """Fit of a kept robot."""
 
     is_mirrored: bool
-    """It fits with left and right swapped."""
+    """True if it fits with left and right swapped."""
     distance: float
-    """Largest deviation over its tolerance, at most 1."""
+    """Largest ratio of deviation to tolerance, at most 1."""
 
 
 def mirror(column: str, columns: Iterable[str]) -> str:
-    """Return the column of the other side, or itself where it has none."""
+    """Return the column of the other side, or the column itself."""
     prefix, dot, name = column.rpartition(".")
     for one, other in (*_SIDES, *((right, left) for left, right in _SIDES)):
         if name.startswith(one):
@@ -192,14 +192,14 @@ def mirror(column: str, columns: Iterable[str]) -> str:
 
 
 def kept_robots(keep: Keep, rows: Iterable[Mapping[str, Any]]) -> dict[int, Kept]:
-    """Return the robots that are kept, by number.
+    """Return number to fit of the kept robots.
 
-    A robot is kept when every trial of it with the choosing controller ended without a
-    fall and within all tolerances, all of them swapped or none.
+    A robot is kept if all its trials with the selecting controller ended without a fall
+    and within all tolerances, either all as they are or all with sides swapped.
 
     Args:
-        keep: from the sweep file.
-        rows: rows of the table; those of other controllers do not matter.
+        keep: rule from the sweep file.
+        rows: rows of the table; those of other controllers are ignored.
     """
     trials: dict[int, list[Mapping[str, Any]]] = {}
     for row in rows:
@@ -223,7 +223,7 @@ def kept_robots(keep: Keep, rows: Iterable[Mapping[str, Any]]) -> dict[int, Kept
 def mark_kept(
     keep: Keep | None, rows: Iterable[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return rows that say whether their robot is kept, and whether as a mirror."""
+    """Return rows with the columns for kept and mirrored robots."""
     marked = [dict(row) for row in rows]
     kept = None if keep is None else kept_robots(keep, marked)
     for row in marked:
@@ -234,7 +234,7 @@ def mark_kept(
 
 
 def _distance(keep: Keep, row: Mapping[str, Any], swap: bool) -> float:
-    """Return the largest deviation over its tolerance; inf where there is none."""
+    """Return the largest ratio of deviation to tolerance; inf for a missing value."""
     if row.get("error") is not None or row.get("failure") is not None:
         return float("inf")
     largest = 0.0
@@ -247,24 +247,24 @@ def _distance(keep: Keep, row: Mapping[str, Any], swap: bool) -> float:
 
 
 CASE = "case"
-"""Column that says which case of the sweep a trial is."""
+"""Column with the case of a trial."""
 NOISE = "noise"
-"""Name under which the seed of a robot's sensor noise is drawn."""
+"""Parameter name for the draw of a robot's noise seed."""
 SEEDS = 2**31
-"""A seed of noise is below this."""
+"""Upper bound of noise seeds, exclusive."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
-    """One or several columns of the table that always have the same value."""
+    """Parameter: one or several columns of the table that always share a value."""
 
     columns: tuple[str, ...]
-    """Such as `friction`, or `misalignment_deg.` with each joint of a group."""
+    """Columns such as `friction`, or `misalignment_deg.` with each joint of a group."""
     values: Values
 
     @property
     def name(self) -> str:
-        """Its first column."""
+        """First column of the parameter."""
         return self.columns[0]
 
 
@@ -276,39 +276,39 @@ class SweepSpec:
     about: str | None
     path: Path
     text: str
-    """Of the file."""
+    """Text of the file."""
     robot_folder: Path | None
-    """None: the NAO."""
+    """Folder of the robot; None: the NAO."""
     robot_name: str
     robot_digest: str
-    """See `experiments.sweep.trial_store`."""
+    """Digest of the robot; see `experiments.sweep.trial_store`."""
     robots: int
     seed: int
     preset: str | None
     parameters: tuple[Parameter, ...]
-    """All parameters; the controller last, so that a robot's trials follow each other,
-    and then the drawn push, for which a robot settles once."""
+    """All parameters. The controller is last, so that a robot's trials follow each
+    other; after it only the drawn push, for which a robot settles once."""
     pushes: tuple[Push, ...]
     fast_forward: FastForwardCfg | None
     keep: Keep | None = None
-    """Which robots run with all controllers; None: all."""
+    """Rule for the robots that run with all controllers; None: all robots."""
     cases: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
-    """By name: values by column, in the place of those of `parameters`."""
+    """Name to values by column, which replace those of `parameters`."""
 
     @cached_property
     def grids(self) -> tuple[Parameter, ...]:
-        """Those with a grid."""
+        """Parameters with a grid."""
         return tuple(p for p in self.parameters if isinstance(p.values, Grid))
 
     @cached_property
     def drawn(self) -> tuple[Parameter, ...]:
-        """Those with a distribution."""
+        """Parameters with a distribution."""
         plain = (Fixed, Grid)
         return tuple(p for p in self.parameters if not isinstance(p.values, plain))
 
     @cached_property
     def points(self) -> int:
-        """Points of the grid: trials of each robot."""
+        """Number of grid points, the trials per robot."""
         return math.prod(len(_grid(p).values) for p in self.grids)
 
     @property
@@ -340,7 +340,7 @@ class SweepSpec:
         return tuple(column for p in self.parameters for column in p.columns)
 
     def drawn_for(self, robot: int) -> dict[str, Value]:
-        """Return what the distributions give a robot, by column."""
+        """Return column to drawn value of a robot."""
         values: dict[str, Value] = {}
         for parameter in self.drawn:
             assert not isinstance(parameter.values, Fixed | Grid)
@@ -391,7 +391,7 @@ def _grid(parameter: Parameter) -> Grid:
 
 
 def shortest_s(parameters: Iterable[Parameter]) -> float:
-    """Return how long the shortest trial lasts, in s; inf where none says."""
+    """Return the duration of the shortest trial in s; inf if no parameter sets it."""
     for parameter in parameters:
         if parameter.name != "minutes":
             continue
@@ -400,7 +400,7 @@ def shortest_s(parameters: Iterable[Parameter]) -> float:
 
 
 def extremes_of(values: Values) -> tuple[Value, ...]:
-    """Return all values of a grid, or values that no draw lies beyond."""
+    """Return all values of a grid, or the bounds of all draws."""
     match values:
         case Fixed(value):
             return (value,)

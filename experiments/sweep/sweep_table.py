@@ -1,4 +1,4 @@
-"""Table of all trials of a sweep, with their origin in its metadata.
+"""Table of all trials of a sweep, with its origin in the metadata.
 
 sweep = read_sweep(Path("runs/ankles"))
 sweep.frame.groupby("controller").legs_power_w.median()
@@ -7,7 +7,7 @@ found = read_folder(Path("runs/ankles"))
 found.sweep, found.expected, found.problems
 
 A folder is readable in any state: complete, running, or after a crash. A killed sweep
-has no table, or one of an earlier run; then the files of the ended trials are read.
+has no table, or that of an earlier run; then the files of the ended trials are read.
 """
 
 import json
@@ -45,28 +45,29 @@ if TYPE_CHECKING:
 
 TABLE_FILE = "table.parquet"
 METADATA_KEY = b"nao_testbed.sweep"
-"""Of the Parquet schema's metadata: JSON with spec, versions, commit and seed."""
+"""Key of the Parquet schema's metadata: JSON with the sweep file, versions, commit and
+seed."""
 _KEEP: TypeAdapter[Keep | None] = TypeAdapter(Keep | None)
 _FOUND = ("until_80_degc_s", "hottest_degc", "caught_s", "fell_s", "trial_s")
-"""Numbers that a table has beside the outcomes."""
+"""Numeric columns of a table besides the outcomes."""
 _TEXTS = ("failure", "error", "hottest_joint", "commit", "trial")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Sweep:
-    """A sweep that has run, wholly or in part."""
+    """Complete or partial sweep."""
 
     frame: "pd.DataFrame"
-    """A row a trial: parameters, then outcomes; NaN and None where there is none."""
+    """A row per trial: parameters, then outcomes; NaN and None for missing values."""
     spec: str
-    """The text of the sweep file."""
+    """Text of the sweep file."""
     meta: Mapping[str, Any]
-    """Name, seed, number of robots, names of the grid's and of the drawn columns,
-    versions of all packages, commit, time of the start."""
+    """Name, seed, number of robots, names of the grid columns and the drawn columns,
+    versions of all packages, commit, start time."""
 
 
 def row_of(record: TrialRecord) -> dict[str, Any]:
-    """Return a trial's row of the table, column by column."""
+    """Return column to value of a trial's row."""
     row: dict[str, Any] = {
         "trial": record.key,
         "robot": record.robot,
@@ -98,7 +99,7 @@ def row_of(record: TrialRecord) -> dict[str, Any]:
 
 
 def _first_at_80_degc(joints: Iterable[JointResult]) -> float:
-    """Return when the first joint was there, in s; inf where none was in the run."""
+    """Return the time at which the first joint reached 80 °C, in s; inf: none did."""
     times = (joint.time_to_80_degc_s for joint in joints)
     return min((time for time in times if time is not None), default=math.inf)
 
@@ -110,13 +111,13 @@ HEAT = (
     "hottest_degc",
     "until_80_degc_s",
 )
-"""Outcomes that a robot which lies on the ground has none of."""
+"""Outcomes that are meaningless for a robot on the ground."""
 
 
 def _after_a_push(result: TrialResult | None) -> dict[str, Any]:
-    """Return when a robot that was pushed fell, and no heat if it did.
+    """Return the time of a pushed robot's fall; clear its heat after a fall.
 
-    Its trial ended early: a fall would look cool.
+    The trial ended early, so a fallen robot would appear cool.
     """
     if result is None or not result.fell:
         return {"fell_s": None}
@@ -127,11 +128,11 @@ def _after_a_push(result: TrialResult | None) -> dict[str, Any]:
 def frame_of(
     rows: Sequence[Mapping[str, Any]], columns: Iterable[str]
 ) -> "pd.DataFrame":
-    """Return rows as a frame with fitting types, also where all outcomes are missing.
+    """Return rows as a frame with correct types, even if all outcomes are missing.
 
     Args:
         rows: rows from `row_of`.
-        columns: columns of the parameters, which the frame has even without a row.
+        columns: columns of the parameters, present even without rows.
     """
     import pandas as pd  # noqa: PLC0415  # heavy
 
@@ -152,7 +153,7 @@ def frame_of(
 
 
 def write_table(folder: Path, frame: "pd.DataFrame", meta: Mapping[str, Any]) -> Path:
-    """Write a sweep's table in one move and return its path.
+    """Write a sweep's table atomically, and return its path.
 
     Raises:
         WriteError: the operating system refuses.
@@ -176,10 +177,10 @@ def read_sweep(path: Path | str) -> Sweep:
     """Read a sweep's table.
 
     Args:
-        path: path of the folder, or of the table in it.
+        path: path of the folder or of its table.
 
     Raises:
-        BadInput: there is none, or it is no table of a sweep.
+        BadInput: the table is missing, or is not that of a sweep.
     """
     import pyarrow as pa  # noqa: PLC0415  # heavy
     import pyarrow.parquet as pq  # noqa: PLC0415  # heavy
@@ -208,10 +209,10 @@ def read_sweep(path: Path | str) -> Sweep:
         raise BadInput(f"{file} is damaged: its column {nested[0]} holds lists.")
     try:
         frame = table.to_pandas()
-    except (TypeError, ValueError) as error:  # its types are not those it names
+    except (TypeError, ValueError) as error:  # its types contradict its metadata
         raise BadInput(f"{file} is damaged: {error}.") from error
     _check_columns(file, frame)
-    for name in OUTCOMES:  # what an older version did not know yet
+    for name in OUTCOMES:  # columns that an older version lacks
         if name not in frame:
             frame[name] = float("nan")
     return Sweep(frame=frame, spec=spec, meta=meta)
@@ -244,12 +245,12 @@ class SweepFolder:
     folder: Path
     sweep: Sweep
     expected: Mapping[str, int] | None
-    """Trials of the whole sweep by controller; with `keep`, of the robots that are kept
-    so far; None if the folder lacks them, or each robot draws its controller."""
+    """Controller to the number of trials of the whole sweep; with `keep`, of the robots
+    kept so far. None if unknown, or if each robot draws its controller."""
     is_running: bool
-    """Whether a process holds the folder now."""
+    """True if a process has locked the folder."""
     problems: tuple[str, ...]
-    """Damaged files and their replacements, a sentence each."""
+    """Sentences on damaged files and their replacements."""
 
     @property
     def name(self) -> str:
@@ -258,7 +259,7 @@ class SweepFolder:
 
     @property
     def total(self) -> int | None:
-        """Trials of the whole sweep, also where each robot draws a controller."""
+        """Number of trials of the sweep, also if each robot draws a controller."""
         if self.expected is not None:
             return sum(self.expected.values())
         meta = self.sweep.meta
@@ -285,16 +286,16 @@ class SweepFolder:
 
 
 def is_sweep_folder(folder: Path) -> bool:
-    """Return True if a folder is marked as that of a sweep."""
+    """Return True if a folder is that of a sweep."""
     return any((folder / name).is_file() for name in (SWEEP_FILE, TABLE_FILE))
 
 
 def read_folder(folder: Path) -> SweepFolder:
-    """Read the table, or the trials one by one where it is absent, damaged or old.
+    """Read the table, or the single trials if it is missing, damaged or old.
 
     Raises:
-        BadInput: it is no sweep's folder, is of another version's form, or nothing in
-            it can be read.
+        BadInput: the folder is not that of a sweep, has the format of another version,
+            or is unreadable.
     """
     problems: list[str] = []
     meta = _read_meta(folder, problems)
@@ -315,7 +316,7 @@ def read_folder(folder: Path) -> SweepFolder:
                 f"{TABLE_FILE} is older than the trials; the sweep was probably "
                 "killed. The trial files are used."
             )
-    assert sweep is not None  # without both, the table's error was raised
+    assert sweep is not None  # otherwise the table's error was raised
     if not len(sweep.frame):
         raise BadInput(
             f"{folder} holds the sweep {sweep.meta['name']!r}, but no finished "
@@ -353,8 +354,8 @@ def _is_older(table: Path, trials: list[Path]) -> bool:
 
 
 def _is_same(table: Sweep, trials: Sweep) -> bool:
-    """Return True if a table matches its trials, as in a copied folder."""
-    columns = table.frame.columns  # an older version's are fewer
+    """Return True if a table matches its trials, also in a copied folder."""
+    columns = table.frame.columns  # an older version has fewer
     return trials.frame.reindex(columns=columns).equals(table.frame)
 
 
@@ -382,7 +383,7 @@ def _from_trials(
 
 
 def _expected(sweep: Sweep) -> dict[str, int] | None:
-    """Return how many trials there are of each controller, done or not."""
+    """Return controller to the total number of its trials."""
     points = sweep.meta.get("points")  # older folders do not have it
     identity = sweep.meta["identity"]
     match identity.get("controller"):

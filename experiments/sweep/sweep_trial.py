@@ -1,8 +1,7 @@
-"""A trial of a sweep as plain data, and what comes of it.
+"""Trial of a sweep and its outcome, as plain data.
 
-A trial is run by `experiments.closed_loop.trial.run_trial`, in whatever process or on
-whatever machine takes it: it holds no path but that of a robot folder which the user
-gave.
+A trial is run by `experiments.closed_loop.trial.run_trial` in any process on any
+machine. Its only path is that of a robot folder given by the user.
 """
 
 import dataclasses
@@ -24,7 +23,7 @@ from nao_testbed.models import BadInput, default_robot_folder
 from nao_testbed.sim.recording.run_meta import plain
 
 Value: TypeAlias = float | str
-"""Of a parameter in one trial."""
+"""Value of a parameter in one trial."""
 
 MISALIGNMENT, EFFORT_LIMIT = "misalignment_deg", "effort_limit_nm"
 PAYLOAD, OBSTACLES, NO_OBSTACLE = "payload_kg", "obstacles", "none"
@@ -34,11 +33,12 @@ BY_JOINT = {
     EFFORT_LIMIT: "effort_limits",
     "current_limit_a": "current_limit_a",
 }
-"""Parameters with a value for each joint, columns `misalignment_deg.LAnklePitch`, to
-the fields of `RobotSetting`."""
+"""Parameters with one value per joint, with columns such as
+`misalignment_deg.LAnklePitch`, to the fields of `RobotSetting`."""
 BY_NAME = {**BY_JOINT, PAYLOAD: PAYLOAD, OBSTACLES: OBSTACLES}
-"""And those with one for each place on a link, `payload_kg.torso@-0.08,0,0.05`, or each
-box, `obstacles.table`; `none` where that is not there."""
+"""Parameters by joint, and those with one value per place on a link
+(`payload_kg.torso@-0.08,0,0.05`) or per box (`obstacles.table`); `none` for an absent
+one."""
 PERIOD = "control_period"
 SETTING = (
     "posture",
@@ -54,39 +54,40 @@ SETTING = (
     "servo",
     PERIOD,
 )
-"""Fields of `RobotSetting` with one value a trial, in the order of the table."""
+"""Fields of `RobotSetting` with one value per trial, in the order of the table."""
 PUSH = "push"
 AGAIN = "again_s"
 PUSH_PARAMETERS = ("direction_deg", "size_n", "duration_s", "at_s", "link", AGAIN)
-"""Of `pushes_towards`: columns `push.size_n`, of a sweep that draws a push."""
+"""Parameters of `pushes_towards`, with columns such as `push.size_n`, for a sweep with
+a drawn push."""
 SIZE, DIRECTION, QUIET = f"{PUSH}.size_n", f"{PUSH}.direction_deg", f"{PUSH}.quiet_s"
 _PLAIN = re.compile(r"[^A-Za-z0-9.+-]+")
 
 
 @dataclass(frozen=True, kw_only=True)
 class SweepTrial:
-    """One robot under one controller for some minutes."""
+    """Trial of one robot under one controller."""
 
     number: int
-    """Its place in the sweep, from 0."""
+    """Index in the sweep, from 0."""
     robot: int
     """Number of the robot, which selects its draws, from 0."""
     parameters: Mapping[str, Value]
-    """Every parameter by its column: `controller`, `misalignment_deg.LAnklePitch`."""
+    """Column, such as `controller` or `misalignment_deg.LAnklePitch`, to value."""
     seed: int
-    """Of all sensor noise: the same for a robot under every controller."""
+    """Seed of all sensor noise, the same for a robot under every controller."""
     pushes: tuple[Push, ...] = ()
     """Pushes of every robot, besides the drawn one."""
     fast_forward: FastForwardCfg | None = field(default_factory=FastForwardCfg)
-    """None steps the physics all the time."""
+    """Settings of fast-forward; None: continuous physics."""
     robot_folder: Path | None = None
-    """None: the NAO of the installation that runs it."""
+    """Folder of the robot; None: the NAO of the installation that runs the trial."""
     robot_digest: str = ""
-    """Of the data of the robot that was meant; see `experiments.sweep.trial_store`."""
+    """Digest of the data of the intended robot; see `experiments.sweep.trial_store`."""
 
     @property
     def controller(self) -> str:
-        """Its name as `controllers.make_controller` takes it."""
+        """Controller in the format of `controllers.make_controller`."""
         return str(self.parameters["controller"])
 
     @cached_property
@@ -99,7 +100,7 @@ class SweepTrial:
         return f"{self.robot:05d}-{controller}-{digest}"
 
     def trial_cfg(self) -> TrialCfg:
-        """Return what `run_trial` takes.
+        """Return the configuration for `run_trial`.
 
         Raises:
             BadInput: a value is out of its range.
@@ -138,7 +139,7 @@ class SweepTrial:
         )
 
     def by_name(self, parameter: str) -> dict[str, Any]:
-        """Return the values of one of `BY_NAME`, by joint, link or obstacle."""
+        """Return joint, link or obstacle to its value of one of `BY_NAME`."""
         prefix = f"{parameter}."
         return {
             name.removeprefix(prefix): value
@@ -148,11 +149,11 @@ class SweepTrial:
 
 
 def pushes_towards(again_s: float = 0.0, **push: Any) -> tuple[Push, ...]:
-    """Return a push, and the second one that is like it.
+    """Return a push, and optionally a second, equal one.
 
     Args:
-        again_s: time in s from the end of the first to the second; 0: there is none.
-        **push: as `Push.towards` takes it.
+        again_s: time in s from the end of the first to the second; 0: no second push.
+        **push: arguments of `Push.towards`.
 
     Raises:
         BadInput: a value is out of its range.
@@ -173,11 +174,11 @@ class TrialOutcome:
     """Outcome of a trial: a result, which may be a fall, or the reason for none."""
 
     result: TrialResult | None
-    """None where it raised."""
+    """Result; None after an error."""
     error: str | None = None
-    """Why there is no result; such a trial is run again by the next sweep."""
+    """Reason for a missing result; the next run of the sweep repeats such a trial."""
     wall_s: float | None = None
-    """What it took its worker, with all that comes before the physics."""
+    """Wall time in s of its worker, including the preparation."""
 
     @classmethod
     def lost(cls, reason: str) -> "TrialOutcome":
@@ -186,6 +187,6 @@ class TrialOutcome:
 
 
 def robot_number_of(key: str) -> int | None:
-    """Return the robot's number in the name of a trial's file; None: it is none."""
+    """Return the robot's number in the name of a trial's file, or None."""
     number, *_ = key.partition("-")
     return int(number) if number.isdecimal() else None

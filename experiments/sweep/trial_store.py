@@ -1,8 +1,8 @@
-"""Folder of a sweep: its identity, and a file for each ended trial.
+"""Folder of a sweep: its identity, and one file per ended trial.
 
 OUT/sweep.json            parameters and version
-OUT/trials/KEY.json       one trial each, written completely or not at all
-OUT/table.parquet         all trials (`experiments.sweep.sweep_table`)
+OUT/trials/KEY.json       one trial each, written atomically OUT/table.parquet
+all trials (`experiments.sweep.sweep_table`)
 
 A folder with the trials of an earlier run is resumed only if the *identity* of the
 sweep is the same.
@@ -37,14 +37,14 @@ from nao_testbed.sim.recording.run_meta import describe_run, plain
 def robot_digest(folder: Path | None) -> str:
     """Return a short hash of all data of a robot: its tables and its URDF.
 
-    Read once a process. Two machines whose robots have the same digest run the same
+    Read once per process. Two machines whose robots have the same digest run the same
     trials.
 
     Args:
         folder: folder of the robot; None: the NAO.
 
     Raises:
-        RobotDataError: it is no robot folder.
+        RobotDataError: the folder is not a robot folder.
     """
     robot = load_robot(folder or default_robot_folder())
     files = [p for p in robot.folder.rglob("*") if p.suffix in {".csv", ".yaml"}]
@@ -56,7 +56,7 @@ def robot_digest(folder: Path | None) -> str:
 
 
 def identity(spec: SweepSpec) -> dict[str, Any]:
-    """Return what defines the trials of a sweep, as JSON can hold it."""
+    """Return the data that define the trials of a sweep, for JSON."""
     return {
         "robot": f"{spec.robot_name} {spec.robot_digest}",
         "robots": spec.robots,
@@ -72,14 +72,14 @@ def identity(spec: SweepSpec) -> dict[str, Any]:
 def identity_differences(
     there: Mapping[str, Any], here: Mapping[str, Any]
 ) -> list[str]:
-    """Return the differences as text; a larger number of robots is not one."""
+    """Return the differences as text; another number of robots is no difference."""
     found = []
     for name in dict.fromkeys([*there, *here]):
         before, now = there.get(name), here.get(name)
         if before == now:
             continue
         if name == "robots" and before is not None and now is not None and before < now:
-            continue  # robot 7 is the same, however many there are
+            continue  # robots do not depend on their number
         found.append(f"{name} was {_value_text(before)} and is {_value_text(now)}")
     return found
 
@@ -89,7 +89,7 @@ def _words(values: Any) -> dict[str, Any]:
 
 
 def _value_text(value: Any) -> str:
-    """Return a value as the sweep file has it."""
+    """Return a value in the format of the sweep file."""
     if value is None:
         return "absent"
     if isinstance(value, dict) and len(value) == 1:
@@ -107,12 +107,12 @@ SWEEP_FILE, TRIALS, LOCK_FILE = "sweep.json", "trials", ".lock"
 
 
 class OtherFormat(BadInput):
-    """The file is of another version."""
+    """Error: the file has the format of another version."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrialRecord:
-    """A trial's file: what it was, and what came of it."""
+    """File of a trial: its parameters and its outcome."""
 
     key: str
     number: int
@@ -120,15 +120,15 @@ class TrialRecord:
     parameters: dict[str, float | str]
     seed: int
     commit: str | None
-    """Of the source that ran it."""
+    """Commit of the source that ran it."""
     result: TrialResult | None
     error: str | None
     wall_s: float | None = None
-    """Of the worker, over all of the trial."""
+    """Wall time of the worker for the whole trial, in s."""
 
 
 class _Parameters(BaseModel):
-    """Parameters that a table is computed from."""
+    """Parameters from which a table is computed."""
 
     control_period: float = 1.0
 
@@ -155,7 +155,7 @@ JOINT_OUTCOMES = ("end_degc", "rise_k", "joule_loss_j")
 
 
 class RecordedPush(BaseModel):
-    """Form of an `experiments.closed_loop.trial.Push` in a file."""
+    """File format of an `experiments.closed_loop.trial.Push`."""
 
     at_s: float
     duration_s: float
@@ -164,7 +164,7 @@ class RecordedPush(BaseModel):
 
 
 class _Identity(BaseModel):
-    """Beside these, a key for each parameter."""
+    """Fixed keys of an identity; further keys are the parameters."""
 
     keep: Keep | None = None
     pushes: list[RecordedPush] = []
@@ -187,22 +187,22 @@ class _SweepFile(BaseModel):
 
 
 class TrialStore:
-    """Files of a sweep's trials; `with` it, only one process writes the folder."""
+    """Files of a sweep's trials; the `with` block locks the folder for one process."""
 
     def __init__(self, folder: Path, spec: SweepSpec) -> None:
-        """Choose the folder; nothing is made before `with`."""
+        """Set the folder; it is created by `with`."""
         self.folder = folder
         self._spec = spec
         self._lock: IO[str] | None = None
         self.meta: dict[str, Any] = {}
-        """What `sweep.json` says."""
+        """Content of `sweep.json`."""
 
     def __enter__(self) -> Self:
         """Create the folder, or resume its sweep.
 
         Raises:
-            BadInput: it holds another sweep or other files, cannot be written, or is
-                written by another process.
+            BadInput: the folder has another sweep or other files, is not writable, or
+                is used by another process.
         """
         self.check()
         try:
@@ -231,10 +231,10 @@ class TrialStore:
             self._lock.close()
 
     def check(self) -> None:
-        """Check that the folder is empty, or holds this sweep.
+        """Check that the folder is empty or has this sweep.
 
         Raises:
-            BadInput: it holds another sweep or other files.
+            BadInput: the folder has another sweep or other files.
         """
         if not self.folder.exists():
             return
@@ -312,13 +312,13 @@ class TrialStore:
         try:
             record = read_record(self._path(trial.key))
         except BadInput:
-            return None  # it runs again
+            return None  # the trial runs again
         names = ("key", "number", "robot", "parameters", "seed")
         is_it = all(getattr(record, name) == getattr(trial, name) for name in names)
         return record if is_it else None
 
     def records(self) -> list[TrialRecord]:
-        """Return the records of all trials that have one, in the sweep's order."""
+        """Return the records of all ended trials, in the sweep's order."""
         keys = {path.stem for path in (self.folder / TRIALS).glob("*.json")}
         numbers = {robot_number_of(key) for key in keys}
         robots = [robot for robot in range(self._spec.robots) if robot in numbers]
@@ -334,7 +334,7 @@ def read_record(path: Path) -> TrialRecord:
     """Return the record in a trial's file.
 
     Raises:
-        BadInput: it is incomplete or of another kind; the message says how.
+        BadInput: the file is incomplete or of another kind.
     """
     try:
         text = read_bytes(path)
@@ -350,7 +350,7 @@ def sweep_meta(path: Path, text: str | bytes) -> dict[str, Any]:
     """Return the metadata of a sweep from its JSON.
 
     Raises:
-        BadInput: it has the form of another version, or is damaged.
+        BadInput: the file has the format of another version, or is damaged.
     """
     data = _check_format(path, text)
     json_as(path, text, _SweepFile)
@@ -367,7 +367,7 @@ def _check_format(path: Path, text: str | bytes) -> dict[str, Any]:
 
 
 def write_whole(path: Path, data: Any) -> None:
-    """Write JSON so that the file is there whole or not at all, even after a crash.
+    """Write JSON atomically, also in case of a crash.
 
     Raises:
         WriteError: the operating system refuses.

@@ -1,1 +1,1 @@
-"""The 3-D replay of recorded robots, and the figures that a live page shows too."""
+"""3-D replay of recorded robots, and the robot figures that a live page also uses."""

@@ -1,4 +1,4 @@
-"""One robot in a viser scene: its links, temperatures, lamps, forces and words.
+"""Robot in a viser scene: links, temperatures, lamps, forces and texts.
 
 Only visible changes are sent to the scene.
 """
@@ -32,7 +32,7 @@ ANGLE_STEP = np.deg2rad(0.1)
 """Smallest rotation of a link that is sent, in rad; smaller ones are invisible."""
 WAY_STEP_M = 5e-4
 COLOUR_STEP = 3
-"""In 255ths of a colour's part."""
+"""Smallest change of a colour that is sent, from 0 to 255."""
 LAMP_RADIUS_M = 0.009
 FORCE_RGB = (46, 160, 67)
 METRES_A_NEWTON = 0.0025
@@ -40,17 +40,18 @@ METRES_A_NEWTON = 0.0025
 WOOD = (194, 166, 128)
 """Colour of an obstacle."""
 LEAST_W = 0.05
-"""Useless heat of a joint that is worth a ring."""
+"""Smallest useless heat of a joint in W that gets a ring."""
 RING_SIZE, RING_GROWTH = 1.1, 0.45
-"""Radius of a ring in those of its drum: of 0 W, and more for the root of 1 W."""
+"""Radius of a ring over that of its drum: at 0 W, and increase at 1 W (square root
+law)."""
 RING_STEP = 0.03
 RING_RGB = (214, 51, 132)
 SEEN_THROUGH = 0.4
-"""Opacity of an obstacle: the hand below a table stays in sight."""
+"""Opacity of an obstacle, so that a hand below a table stays visible."""
 
 
 class Figure:
-    """One robot in a scene; `put` moves it, telling what has changed enough to see."""
+    """Robot in a scene; `put` moves it, and sends only visible changes."""
 
     def __init__(
         self,
@@ -61,7 +62,7 @@ class Figure:
         y: float,
         height: float,
     ) -> None:
-        """Place it.
+        """Add the robot to the scene.
 
         Args:
             server: server of the scene.
@@ -131,7 +132,7 @@ class Figure:
         )
 
     def shine(self, name: str, rgb: NDArray[np.intp]) -> None:
-        """Give a lamp its colour, (3,) in 255ths."""
+        """Set the colour of a lamp, (3,) from 0 to 255."""
         colour = tuple(rgb.tolist())
         if self._lamps[name].color != colour:
             self._lamps[name].color = colour
@@ -142,10 +143,10 @@ class Figure:
             drum.on_click(partial(_tell_of, tell, j))
 
     def ring(self, watts: FloatArray) -> None:
-        """Put a ring around each joint, the larger the more heat is made for nothing.
+        """Draw a ring around each joint whose radius shows its useless heat.
 
         Args:
-            watts: (n_joints,) of it; below `LEAST_W` there is no ring.
+            watts: (n_joints,) useless heat in W; below `LEAST_W` no ring is drawn.
         """
         for j, shape in self._shapes.items():
             is_seen = bool(watts[j] >= LEAST_W)
@@ -161,7 +162,7 @@ class Figure:
                 ring.scale = size
 
     def _make_ring(self, j: int, shape: Shape, watts: float) -> "MeshHandle":
-        """Put rings where the drum comes out of the body, at its ends."""
+        """Add rings at the ends of a drum, where it sticks out of the body."""
         _, joint = self._links[j]
         axis = np.array([0.0, 0.0, 1.0]) if joint.axis is None else joint.axis
         middle = 0.5 * (shape.points.min(axis=0) + shape.points.max(axis=0))
@@ -187,7 +188,7 @@ class Figure:
         Args:
             link: a foot.
             p: (3,) centre of pressure in the link frame, in m.
-            newton: newton of the force along the link's z; 0: no arrow.
+            newton: force in N along the link's z; 0: no arrow.
         """
         arrow = self._arrows.get(link)
         if arrow is None:
@@ -208,7 +209,7 @@ class Figure:
             arrow.points = points
 
     def say(self, text: str) -> None:
-        """Show the spoken text above the robot; empty: none."""
+        """Show the spoken text above the robot; empty: no text."""
         if self._said is None:
             if not text:
                 return
@@ -250,11 +251,11 @@ class Figure:
         """Set pose, colours and text.
 
         Args:
-            rotation: (3, 3) base to world.
+            rotation: (3, 3) rotation from base to world.
             p: (3,) position of the base in m.
             q: (n_joints,) true angles in rad.
             degc: (n_joints,) temperature of the joints' motors in °C.
-            text: text above it.
+            text: text above the robot.
         """
         cosine = (np.trace(self._shown_rotation.T @ rotation) - 1.0) / 2.0
         has_turned = cosine < np.cos(ANGLE_STEP)
@@ -289,10 +290,10 @@ def torus(
     """Return the points (n m, 3) and triangles of a ring about z.
 
     Args:
-        radius: radius of its middle line.
-        tube: radius of its section, of the other one.
-        n: points along it.
-        m: points around its section.
+        radius: radius of the ring's centre line.
+        tube: radius of the tube.
+        n: number of points along the ring.
+        m: number of points around the tube.
     """
     u = 2.0 * np.pi * np.arange(n)[:, None] / n
     v = 2.0 * np.pi * np.arange(m) / m
@@ -307,17 +308,17 @@ def torus(
 
 
 def wxyz_of(rotation: FloatArray) -> tuple[float, float, float, float]:
-    """Return a rotation (3, 3) as viser has it."""
+    """Return a rotation (3, 3) as viser's quaternion w x y z."""
     x, y, z, w = np.round(Rotation.from_matrix(rotation).as_quat(), 5).tolist()
     return w, x, y, z
 
 
 def sloped(slope_deg: float) -> tuple[float, float, float, float]:
-    """Return the rotation of a ground that rises ahead, as viser has it."""
-    half = -np.deg2rad(slope_deg) / 2.0  # nose up: minus about y
+    """Return the rotation of a ground that rises forwards, as viser's quaternion."""
+    half = -np.deg2rad(slope_deg) / 2.0  # front up: negative about y
     return float(np.cos(half)), 0.0, float(np.sin(half)), 0.0
 
 
 def plain(name: str) -> str:
-    """Return a name that is one part of a path."""
+    """Return a name without path separators."""
     return name.replace("/", "-")

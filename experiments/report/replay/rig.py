@@ -1,12 +1,12 @@
-"""The robot of a 3-D replay: where its links are, and what they look like.
+"""Robot of a 3-D replay: poses and shapes of its links.
 
 The pose of a link in its parent's frame is T_origin · Rot(a, q), with the axis a and
-the origin as in the URDF; poses in the base frame are products along the tree, for many
-recorded moments at once.
+the origin as in the URDF; poses in the base frame are products along the tree, computed
+for many times at once.
 
 Shapes are smooth and grey, with a drum at every joint: those of the still picture
-(`experiments.heat.figures.meshes`). A lamp is an LED group whose place is
-known, in the mean colour of the group.
+(`experiments.heat.figures.meshes`). A lamp is an LED group with a known position, in
+the mean colour of the group.
 """
 
 import xml.etree.ElementTree as ET
@@ -30,15 +30,15 @@ Poses = Mapping[str, tuple[FloatArray, FloatArray]]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TreeJoint:
-    """A joint of a URDF, fixed ones included."""
+    """Joint of a URDF, possibly fixed."""
 
     name: str
     parent: str
     child: str
     rotation: FloatArray
-    """(3, 3) of the origin, in the parent's frame."""
+    """(3, 3) rotation of the origin in the parent's frame."""
     position: FloatArray
-    """(3,) of the origin in m."""
+    """(3,) position of the origin in m."""
     axis: FloatArray | None
     """(3,) unit vector; None for a fixed joint."""
 
@@ -64,7 +64,7 @@ def turns(joint: TreeJoint, q: FloatArray | None, n: int) -> FloatArray:
     Args:
         joint: joint of the tree.
         q: (n,) angles in rad; None for a joint that does not move.
-        n: how many.
+        n: number of rotations.
     """
     if joint.axis is None or q is None:
         return np.broadcast_to(joint.rotation, (n, 3, 3))
@@ -122,14 +122,14 @@ def _vector(text: str) -> FloatArray:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Rig:
-    """A robot as a replay draws it."""
+    """Drawable robot of a replay."""
 
     robot: Robot
     tree: tuple[TreeJoint, ...]
-    """Without the drums: they are shapes of the links that they turn."""
+    """Joints without the drums, which are shapes of the links that they turn."""
     shapes: tuple[Shape, ...]
     n_left_out: int
-    """Meshes whose files cannot be read."""
+    """Number of meshes whose files cannot be read."""
 
 
 def clothe(robot: Robot, q: FloatArray) -> Rig:
@@ -148,20 +148,20 @@ def clothe(robot: Robot, q: FloatArray) -> Rig:
 
 
 OFF = 45.0
-"""Of a lamp that is off, each part in 255ths: a dark grey, seen on light parts."""
+"""Colour of a lamp that is off, from 0 to 255: a dark grey, visible on light parts."""
 PARTS = {"rgb": (0, 1, 2), "blue": (2,), "white": (0, 1, 2)}
-"""Which parts of a colour, of red, green and blue, the channels of a group set."""
+"""Indices of red, green and blue that the channels of a group set."""
 
 
 def lamp_places(body: Rig) -> tuple[tuple[LedGroup, FloatArray], ...]:
-    """Return the LED groups whose place is known, and where they are seen.
+    """Return the LED groups with a known position, and the visible positions.
 
-    Shapes are solid, so a place within those of its link is drawn on the outside:
-    straight ahead of it, or above, or on the side, whichever axis leads most away from
-    the middle of the link.
+    Shapes are opaque, so a position inside the shapes of its link is moved to the
+    surface: forwards, upwards or sideways, along the axis that leads away from the
+    centre of the link.
 
     Returns:
-        Groups, each with its (3,) place in the link frame, in m.
+        Groups, each with its (3,) position in the link frame in m.
     """
     places = []
     for group in body.robot.leds:
@@ -173,7 +173,7 @@ def lamp_places(body: Rig) -> tuple[tuple[LedGroup, FloatArray], ...]:
 
 
 def lamp_colours(group: LedGroup, seen: FloatArray) -> NDArray[np.intp]:
-    """Return (n, 3) in 255ths: grey fades as the brightest channel rises.
+    """Return colours (n, 3) from 0 to 255: grey fades with increasing brightness.
 
     Args:
         group: LED group.
@@ -194,7 +194,7 @@ def _on_the_outside(place: FloatArray, shapes: Sequence[Shape]) -> FloatArray:
     away = place - 0.5 * (points.min(axis=0) + points.max(axis=0))
     axis = int(np.abs(away).argmax())
     way = np.eye(3)[axis] * (1.0 if away[axis] >= 0.0 else -1.0)
-    for _ in hulls:  # out of one it may be in another
+    for _ in hulls:  # outside one hull it may be inside another
         for normals, offsets in hulls:
             level = normals @ place + offsets
             if (level < 0.0).all():
@@ -205,7 +205,7 @@ def _on_the_outside(place: FloatArray, shapes: Sequence[Shape]) -> FloatArray:
 
 
 def _hull(shape: Shape) -> tuple[FloatArray, FloatArray] | None:
-    """Return normals (m, 3) and offsets (m,); None of a flat shape."""
+    """Return normals (m, 3) and offsets (m,) of the hull; None for a flat shape."""
     try:
         sides = ConvexHull(shape.points).equations
     except (QhullError, ValueError):

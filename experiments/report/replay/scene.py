@@ -1,11 +1,11 @@
-"""The 3-D replay: recorded robots side by side, in a page that opens from a file.
+"""3-D replay of recorded robots side by side, in a page that opens from a file.
 
     clothe -> pose_robot -> build_replay
 
-viser writes a recording only for a server. The server listens on the loopback interface
-for the moment of writing, serves nothing, and is stopped. Where the base was not
-recorded it is worked out from accelerometer, gyroscope and ground, and the page says
-so.
+viser can write a recording only with a server. The server listens on the loopback
+interface during the writing, serves nothing, and is then stopped. A base pose that was
+not recorded is estimated from accelerometer, gyroscope and ground; a note on the page
+states this.
 """
 
 import contextlib
@@ -39,15 +39,15 @@ if TYPE_CHECKING:
 
 
 FLOOR_RGB, FLOOR_OPACITY = (222, 226, 230), 0.55
-"""Of the ground: forces below it are seen through it, and the robots stand on it."""
+"""Colour and opacity of the ground: forces below it are visible through it."""
 APART = 0.8
-"""Between the middles of two robots, in heights of the tallest one."""
+"""Distance between two robots, in heights of the tallest one."""
 FOV = np.deg2rad(40.0)
-"""Of the camera, from above to below."""
+"""Vertical field of view of the camera."""
 ARM = 0.38
-"""How far a robot reaches to a side, in its height."""
+"""Lateral reach of a robot over its height."""
 AMBIENT = 1.2
-"""Strength of the light from everywhere, beside viser's two lamps."""
+"""Strength of the ambient light, besides viser's two lamps."""
 
 
 def build_scene(
@@ -58,13 +58,13 @@ def build_scene(
     Args:
         motions: motions of robots that stand side by side, at the times of the grid.
         grid_s: (n,) times in s, evenly spaced.
-        scale: scale of the page's clock: one unit is so many seconds.
+        scale: seconds per unit of the page's clock.
         slope_deg: slope of the ground in degrees, which rises towards +x.
     """
     with _server() as server:
         height = max(motion.height for motion in motions)
         lay_stage(server, len(motions), height, slope_deg)
-        # Seen from ahead of the robots, +y is to the right.
+        # Seen from the front of the robots, +y is to the right.
         n = len(motions)
         places = height * APART * (np.arange(n) - 0.5 * (n - 1))
         figures: list[Figure] = []
@@ -87,7 +87,7 @@ def build_scene(
 
 
 def _show(figure: Figure, motion: RobotTrack, i: int) -> None:
-    """Set a figure to the state of its robot at a time of the grid."""
+    """Set a figure to the state of its robot at time i of the grid."""
     text = hottest_text(motion.name, motion.body.robot, motion.degc[i])
     moment = (motion.rotation[i], motion.position[i], motion.q[i], motion.degc[i])
     figure.put(*moment, text)
@@ -97,7 +97,7 @@ def _show(figure: Figure, motion: RobotTrack, i: int) -> None:
 
 
 def hottest_text(name: str, robot: Robot, degc: FloatArray) -> str:
-    """Name the hottest joint of a robot; `degc` is (n_joints,)."""
+    """Return a text with the hottest joint of a robot; `degc` is (n_joints,)."""
     hottest = int(degc.argmax())
     return f"{name}: {robot.joint_names[hottest]} {degc[hottest]:.0f} °C"
 
@@ -109,17 +109,17 @@ def lay_stage(
     slope_deg: float,
     aspect: float = 1.6,
 ) -> None:
-    """Lay the ground, and set the camera so that all robots are seen from ahead.
+    """Add the ground, and set the camera so that all robots are seen from the front.
 
     Args:
         server: server of the scene.
-        n: robots side by side.
-        height: height of the tallest, in m.
+        n: number of robots side by side.
+        height: height of the tallest robot in m.
         slope_deg: slope of the ground in degrees.
         aspect: width of the view over its height.
     """
-    # No map of surroundings and no shadows: on a computer without a graphics card each
-    # of them makes a picture take several times as long.
+    # No environment map and no shadows: without a graphics card each of them slows the
+    # drawing down several times.
     server.scene.configure_environment_map(None)
     server.scene.configure_default_lights(cast_shadow=False)
     server.scene.add_light_ambient("/light", intensity=AMBIENT)
@@ -149,7 +149,7 @@ def lay_stage(
 
 
 def check_viser() -> None:
-    """Check that replays can be made.
+    """Check that replays can be built.
 
     Raises:
         BadInput: viser is not installed.
@@ -166,7 +166,7 @@ def check_viser() -> None:
 def _server() -> "Iterator[ViserServer]":
     from viser import ViserServer  # noqa: PLC0415  # heavy, and an extra
 
-    # It tells its address on stdout, where data goes.
+    # viser prints its address on stdout, which is for data.
     with contextlib.redirect_stdout(io.StringIO()):
         server = ViserServer(host="127.0.0.1", port=0, verbose=False)
     try:
@@ -178,9 +178,9 @@ def _server() -> "Iterator[ViserServer]":
 
 SHORTEST_STEP_S = 0.04
 MOST_STEPS = 1500
-"""Moments that are drawn; a quarter of an hour at every 0.6 s."""
+"""Largest number of drawn times; in a quarter of an hour one per 0.6 s."""
 MINUTES_FROM_S = 120.0
-"""From this length on the clock of the replay counts minutes."""
+"""Duration in s from which the clock of the replay is in minutes."""
 COLOURS = 12
 """Colours of the scale beside the replay."""
 

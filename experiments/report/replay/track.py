@@ -45,7 +45,7 @@ from nao_testbed.sim.recording.channels import AXES
 
 GRAVITY = 9.81
 TIME_CONSTANT_S = 0.4
-"""With which the accelerometer corrects the gyroscope: noise averages out, and drift
+"""Time constant in s of the accelerometer's correction: noise averages out, and drift
 of the gyroscope stays below a tenth of a degree."""
 TRUSTED = 0.15
 """Largest relative deviation from g at which the accelerometer is used."""
@@ -59,7 +59,7 @@ def upward(
     """Return unit vectors (n, 3) that point up, in the frame of the inertial unit.
 
     Args:
-        time_s: (n,) of the rows, rising.
+        time_s: (n,) times of the rows, ascending.
         accelerometer: (n, 3) in m/s².
         gyro: (n, 3) in rad/s.
     """
@@ -84,9 +84,9 @@ def upward(
 
 
 TOUCHES_M = 0.004
-"""Points up to this high above the ground are taken to touch it."""
+"""Height in m up to which a point counts as touching the ground."""
 MOST_POINTS = 60
-"""Points of a link that are looked at: the outermost in so many directions."""
+"""Number of directions whose outermost points of a link are checked."""
 
 
 def base_rotations(up: FloatArray) -> FloatArray:
@@ -105,7 +105,7 @@ def base_rotations(up: FloatArray) -> FloatArray:
         if sine > 1e-12:
             angle = np.arctan2(sine, cosine)
             previous = Rotation.from_rotvec(angle / sine * axis).as_matrix() @ previous
-        elif cosine < 0.0:  # upside down at once: about any level axis
+        elif cosine < 0.0:  # upside down: about any level axis
             previous = np.diag([1.0, -1.0, -1.0]) @ previous
         rotation[i] = previous
     return rotation
@@ -122,8 +122,8 @@ def base_positions(
     Args:
         rotation: (n, 3, 3) from `base_rotations`.
         poses: poses of the links in the base frame.
-        shapes: shapes of the body; drums do not count.
-        slope_deg: the ground rises by this angle towards +x, through the origin.
+        shapes: shapes of the body; drums are ignored.
+        slope_deg: slope of the ground, which rises towards +x and contains the origin.
     """
     slope = np.deg2rad(slope_deg)
     normal = np.array([-np.sin(slope), 0.0, np.cos(slope)])
@@ -131,7 +131,7 @@ def base_positions(
         [
             (
                 points @ np.swapaxes(poses[link][0], 1, 2) + poses[link][1][:, None, :]
-            ).astype(np.float32)  # to a thousandth of a millimetre, in half the memory
+            ).astype(np.float32)  # accurate to 1 µm, with half the memory
             for link, points in _outermost(shapes).items()
         ],
         axis=1,
@@ -154,7 +154,7 @@ def base_positions(
 
 
 def _outermost(shapes: Sequence[Shape]) -> dict[str, FloatArray]:
-    """Return for each link some points (k, 3) that span its shapes."""
+    """Return link to points (k, 3) that span its shapes."""
     golden = np.pi * (3.0 - np.sqrt(5.0))
     z = np.linspace(-1.0, 1.0, MOST_POINTS)
     angle, radius = golden * np.arange(MOST_POINTS), np.sqrt(1.0 - z**2)
@@ -174,14 +174,14 @@ def _outermost(shapes: Sequence[Shape]) -> dict[str, FloatArray]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Lamp:
-    """An LED group over a run."""
+    """LED group over a run."""
 
     name: str
     link: str
     position: FloatArray
-    """(3,) in the link frame, in m."""
+    """(3,) position in the link frame, in m."""
     rgb: NDArray[np.intp]
-    """(n, 3) in 255ths."""
+    """(n, 3) colours from 0 to 255."""
 
 
 def lamps_of(
@@ -190,9 +190,9 @@ def lamps_of(
     """Return the lamps of a recorded robot.
 
     Args:
-        trial: trial with rows; a group that they lack has no lamp.
+        trial: trial with rows; a group missing in the rows has no lamp.
         body: body of the robot.
-        rows: (n,) numbers of the rows that are shown.
+        rows: (n,) indices of the shown rows.
     """
     lamps = []
     for group, position in lamp_places(body):
@@ -212,37 +212,37 @@ def lamps_of(
 
 
 MOST_HEIGHTS = 40
-"""Moments at which the robot is measured, for the camera."""
+"""Largest number of times at which the robot's height is measured."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RobotTrack:
-    """One robot over a run."""
+    """Motion of one robot over a run."""
 
     name: str
-    """Its controller."""
+    """Name of its controller."""
     body: Rig
     q: FloatArray
     """(n, n_joints) true angles in rad."""
     rotation: FloatArray
-    """(n, 3, 3) base to world."""
+    """(n, 3, 3) rotation from base to world."""
     position: FloatArray
-    """(n, 3) of the base in m."""
+    """(n, 3) position of the base in m."""
     degc: FloatArray
     """(n, n_joints) temperature of the joint's motor in °C."""
     lamps: tuple[Lamp, ...]
     said: tuple[str, ...]
     """(n,) spoken or played text, empty in silence."""
     height: float
-    """Of its highest point above its lowest one, in m: the most of the run."""
+    """Largest height in m of its highest point above its lowest one."""
     obstacles: tuple[Obstacle, ...]
 
 
 def dress(trial: RecordedTrial, robot: Robot) -> Rig:
-    """Return the shapes of a recorded robot, measured as it stood at the start.
+    """Return the shapes of a recorded robot, with drums measured at its start.
 
     Raises:
-        BadInput: the rows hold no joint angles.
+        BadInput: the rows have no joint angles.
     """
     q = _channel(trial, "q", robot.joint_names)[0] + misalignment(trial, robot)
     return clothe(robot, q)
@@ -253,11 +253,11 @@ def pose_robot(trial: RecordedTrial, body: Rig, grid_s: FloatArray) -> RobotTrac
 
     Args:
         trial: trial with rows.
-        body: body of the robot that was recorded.
-        grid_s: (n,) times in s at which it is wanted; each shows the last row before.
+        body: body of the recorded robot.
+        grid_s: (n,) times in s; each shows the last row before it.
 
     Raises:
-        BadInput: a channel that it takes is not in the rows.
+        BadInput: a required channel is missing in the rows.
     """
     robot = body.robot
     time_s = trial.frame.index.to_numpy(float)
@@ -293,7 +293,7 @@ def pose_robot(trial: RecordedTrial, body: Rig, grid_s: FloatArray) -> RobotTrac
 
 
 def _height(body: Rig, rotation: FloatArray, poses: Poses) -> float:
-    """Return the largest of some moments: a robot may stand up."""
+    """Return the largest height over some times, since a robot may stand up."""
     n = len(rotation)
     some = np.unique(np.linspace(0, n - 1, MOST_HEIGHTS).astype(int))
     z = [
@@ -311,14 +311,14 @@ def _height(body: Rig, rotation: FloatArray, poses: Poses) -> float:
 
 
 def misalignment(trial: RecordedTrial, robot: Robot) -> FloatArray:
-    """Return the calibration errors (n_joints,) in rad that the settings name."""
+    """Return the calibration errors (n_joints,) in rad of the settings."""
     errors = _simulation(trial).get("misalignment_deg") or {}
     found = [float(errors.get(name, 0.0)) for name in robot.joint_names]
     return np.deg2rad(np.array(found, dtype=np.float64))
 
 
 def slope_deg(trial: RecordedTrial) -> float:
-    """Return the slope of the ground that the settings name, in degrees."""
+    """Return the slope of the ground of the settings, in degrees."""
     return float(_world(trial).get("slope_deg", 0.0))
 
 
@@ -331,7 +331,7 @@ def _simulation(trial: RecordedTrial) -> Mapping[str, Any]:
 
 
 def _temperature(trial: RecordedTrial, motors: tuple[str, ...]) -> FloatArray:
-    """Return those of the heating model, or where there is none the reported ones."""
+    """Return the temperatures of the heating model, or else the reported ones."""
     is_known = f"true_temperature.{motors[0]}" in trial.frame.columns
     return _channel(trial, "true_temperature" if is_known else "temperature", motors)
 

@@ -1,1 +1,1 @@
-"""A video of a run: the robots in 3-D, their temperatures beside them, its sound."""
+"""Video of a run: robots in 3-D, their temperatures, and the sound."""

@@ -1,4 +1,4 @@
-"""The temperatures of recorded robots beside their picture, drawn on as time passes."""
+"""Animated charts of the temperatures of recorded robots."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -28,19 +28,20 @@ if TYPE_CHECKING:
 NAMED = 5
 """Number of coloured and named curves of a robot: its hottest joints."""
 LIMIT_DEGC = 80.0
-"""Named where it is near: a motor of NAO is stopped there."""
+"""Temperature in °C at which a NAO's motor is stopped; labelled if curves come near."""
 NEAR_K = 15.0
 LEAST_K = 10.0
-"""Height of the axis: less would show the noise of a cold robot."""
+"""Minimum height of the axis in K, so that the noise of a cold robot is not
+enlarged."""
 ROOM = 1.32
-"""Width of the panel over that of its curves: room for the names at their ends."""
+"""Width of the panel over that of its curves, to leave room for names at their ends."""
 DPI = 100
 TO_COME = 0.75
-"""How far what has not happened yet fades into the paper."""
+"""Fading of future curves into the background."""
 
 
 class Chart:
-    """Panels one above the other; `picture` is them at a moment."""
+    """Panels one above the other; `picture` returns them at a time."""
 
     def __init__(
         self, motions: Sequence[RobotTrack], grid_s: FloatArray, width: int, height: int
@@ -48,7 +49,7 @@ class Chart:
         """Draw the whole run.
 
         Args:
-            motions: motions of the robots, a panel each.
+            motions: motions of the robots, one panel each.
             grid_s: (n,) times in s.
             width: width in pixels.
             height: height in pixels.
@@ -76,7 +77,7 @@ class Chart:
             axes.set_xticks(time_ticks(max(float(self._time[-1]), 1e-3)))
             panel_title(axes, f"{motion.name}, temperature (°C)")
         time_axis(panels[-1], 1.0 / ROOM)
-        canvas: Any = FigureCanvasAgg(figure)  # without types
+        canvas: Any = FigureCanvasAgg(figure)  # untyped
         canvas.draw()
         whole = np.asarray(canvas.buffer_rgba())[..., :3].astype(float)
         self._whole = Image.fromarray(whole.astype(np.uint8), "RGB")
@@ -86,7 +87,7 @@ class Chart:
             box = axes.get_window_extent()
             first, last = (round(self._whole.height - y) for y in (box.y1, box.y0))
             self._rows.append((first, last))
-            # Where each moment is, in pixels; the same in all panels.
+            # Pixel column of each time, the same in all panels.
             self._columns = box.x0 + self._time * (box.width / axes.get_xlim()[1])
             left, right = round(box.x0) + 1, round(self._columns[-1]) + 1
             part = faded[first:last, left:right]

@@ -1,4 +1,4 @@
-"""A run as a film: robots to the left, temperatures to the right, what happens below.
+"""Video of a run: robots on the left, temperatures on the right, events below.
 
     film = Film(trials, robots, FilmCfg())
     film.write(Path("run.mp4"))
@@ -54,38 +54,39 @@ GIF_WIDTH = 960
 LONGEST_GIF_S = 12.0
 WIDTH, HEIGHT = 1280, 720
 HEAD, FOOT = 68, 108
-"""Rows above the robots: titles and clock; below them: names, scale, what happens."""
+"""Pixel rows above the robots (titles and clock) and below them (names, scale,
+events)."""
 HEAD_LINES = 24, 49
 MARGIN = 20
 STAGE_WIDTH = 560
-"""Of a robot, where there is room."""
+"""Preferred width of a robot."""
 CHART_WIDTH = 420
-"""Of the temperatures, at least."""
+"""Minimum width of the temperature charts."""
 GAP = 3
-"""Between two robots."""
+"""Gap between two robots."""
 MOST_ROBOTS = 4
 LONGEST_S = 60.0
-"""Longest film with a derived speed, unless it has sound."""
+"""Longest video in s with a derived speed, unless it has sound."""
 LONGEST_SOUND_S = 300.0
-"""A longer run is not shown at real time for its sound's sake."""
+"""Longest run in s that is shown in real time because of its sound."""
 SPEEDS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0, 120.0, 240.0)
 LAST_S = 1.0
-"""For which the last picture stays."""
+"""Time in s for which the last picture is shown."""
 TOLD_S = 3.0
-"""For which an event is read."""
+"""Time in s for which an event is shown."""
 CALM = {"crf": "20", "preset": "veryfast"}
-"""How x264 compresses: no flaw is seen, and drawing costs more than it does."""
+"""Options of x264: visually lossless, and cheaper than drawing."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FilmCfg(Checked):
-    """Options of a film."""
+    """Options of a video."""
 
     speed: VideoSpeed | None = None
     """Playback speed over real time; None: 1 if the run has sound, otherwise the
     smallest of `SPEEDS` at which the video lasts at most a minute, a GIF 12 s."""
     is_gif: bool = False
-    """Write an animated GIF in place of an MP4."""
+    """True: write an animated GIF instead of an MP4."""
 
     @property
     def suffix(self) -> str:
@@ -99,7 +100,7 @@ class FilmCfg(Checked):
 
 
 class Film:
-    """The film of a run, ready to be written."""
+    """Video of a run."""
 
     def __init__(
         self,
@@ -158,11 +159,11 @@ class Film:
     def write(
         self, path: Path, on_progress: Callable[[int], None] = lambda _: None
     ) -> None:
-        """Write the file; one that is there already is replaced.
+        """Write the file; replace an existing one.
 
         Args:
             path: file with the suffix of the format.
-            on_progress: called with the number of finished frames.
+            on_progress: function called with the number of finished frames.
 
         Raises:
             WriteError: the operating system refuses.
@@ -226,7 +227,7 @@ class Film:
         )
 
     def pictures(self) -> Iterator[Image.Image]:
-        """Draw one picture after the other; the same one where nothing has changed."""
+        """Yield one picture after the other; the same object if nothing has changed."""
         n = len(self._motions)
         stage_width = min(STAGE_WIDTH, (WIDTH - CHART_WIDTH - 2 * MARGIN) // n)
         height = HEIGHT - HEAD - FOOT
@@ -266,7 +267,7 @@ class Film:
                 stage.close()
 
     def _tell(self, draw: ImageDraw.ImageDraw, time_s: float) -> None:
-        """Write clock and events."""
+        """Draw the clock and the events."""
         clock = f"{_clock(time_s, self._end_s)} of {_clock(self._end_s, self._end_s)}"
         speed = "real time" if self.speed == 1.0 else f"{self.speed:g} × real time"
         draw.text(
@@ -308,7 +309,7 @@ def _speed(end_s: float, longest_s: float) -> float:
 
 
 def _sound_of(trials: Sequence[RecordedTrial]) -> Path | None:
-    """Return the first robot's sound that can be read; None where there is none."""
+    """Return the first readable sound of a robot, or None."""
     for trial in trials:
         path = trial.run.folder / SOUND_FILE
         try:
@@ -338,7 +339,7 @@ def _clock(time_s: float, end_s: float) -> str:
 
 
 def _paper(title: str, lead: str, stage_width: int) -> Image.Image:
-    """Return what stays: titles, and the scale of the temperatures."""
+    """Return the constant background: titles and the temperature scale."""
     paper = Image.new("RGB", (WIDTH, HEIGHT), "white")
     draw = ImageDraw.Draw(paper)
     ground = tuple((255.0 * BACKGROUND).astype(int).tolist())
@@ -361,7 +362,7 @@ def _paper(title: str, lead: str, stage_width: int) -> Image.Image:
 def _bubble(
     draw: ImageDraw.ImageDraw, text: str, middle: float, top: float, width: int
 ) -> None:
-    """Write what a robot says above it."""
+    """Draw the spoken text above a robot."""
     font = _font(16)
     text = _cut(text, width - 40, 16)
     half = font.getlength(text) / 2.0 + 12.0
@@ -392,7 +393,7 @@ def _fitting(text: str, size: int, width: int) -> ImageFont.FreeTypeFont:
 
 
 def _cut(text: str, width: int, size: int) -> str:
-    """Return a text on one line that fits a width in pixels."""
+    """Shorten a text to one line that fits a width in pixels."""
     text = " ".join(text.split())
     font = _font(size)
     if font.getlength(text) <= width:

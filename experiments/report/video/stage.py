@@ -1,7 +1,7 @@
-"""Recorded robot before a fixed camera: one picture for each time.
+"""Recorded robot in front of a fixed camera, with one picture per time.
 
-It is rendered in software, the main cost of a video. So a robot without visible motion
-is not rendered again; only its colours change.
+Software rendering is the main cost of a video. A robot without visible motion is
+therefore not rendered again; only its colours change.
 """
 
 from collections.abc import Sequence
@@ -37,26 +37,27 @@ from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.world import Camera, Rendering, WorldCfg
 
 OVERSAMPLING = 1.5
-"""Pixels drawn for one shown, in each direction: enough for smooth edges."""
+"""Number of drawn pixels per shown pixel, in each direction, for smooth edges."""
 GLANCES = 12
-"""Moments that say how far a robot comes, so that it stays in the picture."""
+"""Number of times that determine a robot's range of motion, so that it stays in the
+picture."""
 TURNED = np.deg2rad(0.1)
-"""By which a joint or the base has turned: less cannot be seen."""
+"""Smallest visible rotation of a joint or the base."""
 MOVED_M = 5e-4
 REDDENED = 3
-"""In 255ths: a change of colour that cannot be seen."""
+"""Largest invisible change of colour, from 0 to 255."""
 _BOX = Image.Resampling.BOX
 SHADED_EVERY = 5
-"""Pictures of a robot that moves between two of its shadow."""
+"""Number of pictures of a moving robot per update of its shadow."""
 SHADOW = 0.22
-"""How much light the ground lacks right below a robot."""
+"""Darkness of the ground right below a robot."""
 AFAR_M = 50.0
-"""Where a robot is not seen."""
+"""Depth in m of pixels without a robot."""
 LAMP_RADIUS_M = 0.008
 
 
 class Stage:
-    """One robot; `picture` is it at a moment."""
+    """Stage with one robot; `picture` returns it at a time."""
 
     def __init__(
         self, motion: RobotTrack, drawn: DrawnRobot, camera: Camera, slope_deg: float
@@ -65,9 +66,9 @@ class Stage:
 
         Args:
             motion: motion of the robot.
-            drawn: the dressed robot; `close` closes it.
-            camera: camera with `OVERSAMPLING` pixels for one shown.
-            slope_deg: the ground rises by this angle towards +x.
+            drawn: drawable robot; `close` closes it.
+            camera: camera with `OVERSAMPLING` pixels per shown pixel.
+            slope_deg: slope of the ground in degrees, rising towards +x.
         """
         self._motion, self._drawn, self._camera = motion, drawn, camera
         self.width = round(camera.width / OVERSAMPLING)
@@ -95,7 +96,7 @@ class Stage:
         self._drawn.close()
 
     def picture(self, i: int) -> Image.Image:
-        """Return the robot at a moment of the motion's grid."""
+        """Return the picture at time i of the motion's grid."""
         has_moved = self._pose(i)
         colours = np.rint(255.0 * colours_of(self._motion.degc[i])).astype(int)
         has_changed = bool(np.abs(colours - self._colours).max() >= REDDENED)
@@ -126,20 +127,21 @@ class Stage:
     def _shaded(self, rendering: Rendering) -> Image.Image:
         """Return the ground with the shadow of the robot."""
         seen = rendering.positions()[rendering.link >= 0]
-        if not len(seen):  # nothing of it is in the picture
+        if not len(seen):  # the robot is not in the picture
             return _small(self._floor, self.width, self.height)
         sky = self._drawn.render(lamp(seen, np.array([1e-3, 0.0, 1.0])))
         dark = SHADOW * covered(self._points, sky, 12.0) * self._is_ground
         return _small(self._floor * (1.0 - dark)[..., None], self.width, self.height)
 
     def _painted(self) -> Image.Image:
-        """Return the robot in its colours on the ground."""
+        """Return the coloured robot on the ground."""
         body = Image.fromarray(self._body.painted(self._colours), "RGBA")
         draw = ImageDraw.Draw(body)
         for (x, y, r), rgb in zip(self._lamps, self._said_lamps, strict=True):
             if r:
                 draw.ellipse((x - r, y - r, x + r, y + r), fill=(*rgb, 255))
-        # RGBa: each colour times its opacity, else what is beside the body seeps in.
+        # RGBa: colours are multiplied by opacity, so that the background does not bleed
+        # into the edges.
         size = (self.width, self.height)
         small = body.convert("RGBa").resize(size, _BOX).convert("RGBA")
         picture = self._ground.copy()
@@ -147,7 +149,7 @@ class Stage:
         return picture
 
     def _seen_lamps(self, rendering: Rendering) -> list[tuple[float, float, float]]:
-        """Return column, row and radius in pixels of each lamp; no radius: not seen."""
+        """Return column, row and radius in pixels of each lamp; radius 0: hidden."""
         camera, found = self._camera, []
         for one in self._motion.lamps:
             p, rotation = self._drawn.link_pose(one.link)
@@ -178,7 +180,7 @@ class Stage:
 
 
 class _Grey:
-    """Grey rendering of a robot, to be painted."""
+    """Grey rendering of a robot, to be coloured."""
 
     def __init__(self, rendering: Rendering, joints: Sequence[str]) -> None:
         grey = rendering.rgb[..., 0].astype(np.float32) / 255.0
@@ -192,7 +194,7 @@ class _Grey:
         self._rgba[..., 3] = np.where(rendering.link >= 0, 255, 0)
 
     def painted(self, colours: NDArray[np.intp]) -> NDArray[np.uint8]:
-        """Return (h, w, 4): drums in colours (n_joints, 3), nothing beside the body."""
+        """Return (h, w, 4): drums in colours (n_joints, 3), transparent background."""
         table = np.vstack([np.zeros((1, 3)), colours]).astype(np.float32)
         picture = self._rgba.copy()
         of_drums = table[self._drum[self._on_drum]] * self._light[:, None]
@@ -203,13 +205,13 @@ class _Grey:
 def stages_of(
     motions: Sequence[RobotTrack], width: int, height: int, slope_deg: float
 ) -> list[Stage]:
-    """Return stages that show robots at one scale, each in all of its run.
+    """Return stages that show robots at one scale over their whole runs.
 
     Args:
         motions: motions of the robots.
         width: width of a picture, in pixels.
         height: height of a picture, in pixels.
-        slope_deg: the ground rises by this angle towards +x.
+        slope_deg: slope of the ground in degrees, rising towards +x.
     """
     towards = FROM_THE_SIDE if abs(slope_deg) > SLOPE_SEEN_DEG else FROM
     drawn, outlines = [], []

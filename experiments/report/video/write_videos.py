@@ -1,4 +1,4 @@
-"""Write the videos of the runs on a page, beside it."""
+"""Writer of the videos of a page's runs, in the page's folder."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -14,7 +14,7 @@ from nao_testbed.sim.recording.run_meta import recorded_robot
 
 
 def check_video() -> None:
-    """Check that videos can be made.
+    """Check that videos can be written.
 
     Raises:
         BadInput: PyAV is not installed.
@@ -26,10 +26,10 @@ def check_video() -> None:
 
 
 def video_files(page: Path, sources: Sequence[RunSource], suffix: str) -> list[Path]:
-    """Return where the videos go: named as the page, and as the run of several.
+    """Return the paths of the videos, named after the page, and the run if several.
 
     Raises:
-        BadInput: a file cannot be written, or there is no run.
+        BadInput: a file cannot be written, or no folder is a run.
     """
     if not sources:
         raise BadInput("a sweep has no video; give the folder of a run.")
@@ -58,10 +58,11 @@ def write_videos(
         sources: the runs.
         sections: page sections of the runs, for the titles.
         cfg: options.
-        on_progress: called with the finished pictures, their total, and the run.
+        on_progress: function called with the numbers of finished and all pictures, and
+            the run.
 
     Raises:
-        BadInput: a run has no rows, too many robots, or lacks what is shown.
+        BadInput: a run has no rows, too many robots, or lacks required data.
         WriteError: the operating system refuses.
     """
     for path, source, section in zip(files, sources, sections, strict=True):

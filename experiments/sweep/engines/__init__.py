@@ -1,4 +1,4 @@
-"""Engines that run the trials of a sweep: this process, this machine, a cluster.
+"""Engines for the trials of a sweep: this process, this machine, or a cluster.
 
 Every engine has the same properties, under one shared test suite:
 
@@ -23,21 +23,21 @@ from nao_testbed.experiments.common.signals import PATIENCE_S, deferred_signals
 from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 
 MAX_DEATHS = 3
-"""Workers that may die under a trial before it counts as failed."""
+"""Number of worker deaths after which a trial counts as failed."""
 
 Work = Callable[[SweepTrial], TrialOutcome]
-"""Runs a trial: importable by name, writes nothing, never raises."""
+"""Function that runs a trial: importable by name, writes nothing, never raises."""
 OnResult = Callable[[SweepTrial, TrialOutcome], None]
-"""Called with each ended trial, in the process that runs the sweep."""
+"""Function called with each ended trial, in the process that runs the sweep."""
 
 
 @dataclass(kw_only=True)
 class Task:
-    """A trial that was given to a worker."""
+    """Trial assigned to a worker."""
 
     trial: SweepTrial
     deaths: int = 0
-    """Of workers, under this trial."""
+    """Number of workers that died during this trial."""
 
 
 class SweepEngine(ABC):
@@ -75,11 +75,12 @@ class SweepEngine(ABC):
                         if outcome is None:
                             at_work[self._submit(task, work)] = task
                             continue
-                        # The worker goes on before the disc is waited for.
+                        # The worker gets its next trial before the result is written to
+                        # disk.
                         self._dispatch(left, work, at_work)
                         on_result(task.trial, outcome)
                         check()
-                    self._dispatch(left, work, at_work)  # to workers that came
+                    self._dispatch(left, work, at_work)  # to workers that joined
         except BaseException:
             self._stop(at_work)
             raise
@@ -87,7 +88,7 @@ class SweepEngine(ABC):
     def _dispatch(
         self, left: Iterator[Task], work: Work, at_work: dict[Any, Task]
     ) -> None:
-        """Give every free worker a trial."""
+        """Assign a trial to every free worker."""
         free = max(1, self.workers) - len(at_work)
         while free > 0 and (task := next(left, None)) is not None:
             at_work[self._submit(task, work)] = task
@@ -95,18 +96,18 @@ class SweepEngine(ABC):
 
     @abstractmethod
     def _submit(self, task: Task, work: Work) -> Any:
-        """Give a free worker a trial; return the future of its outcome."""
+        """Assign a trial to a free worker; return the future of its outcome."""
 
     @abstractmethod
     def _ended(self, at_work: Collection[Any]) -> Iterable[Any]:
-        """Wait a while, and return the futures that are done."""
+        """Wait for a short time, and return the futures that are done."""
 
     @abstractmethod
     def _outcome(self, future: Any, task: Task) -> TrialOutcome | None:
-        """Return what came of a trial; None where its worker died: try again."""
+        """Return the outcome of a trial; None for another attempt after a death."""
 
     def _runs_again(self, future: Any) -> bool:
-        """Return True if a future that was done runs again."""
+        """Return True if a completed future runs again."""
         del future
         return False
 
@@ -115,7 +116,7 @@ class SweepEngine(ABC):
         """Start no further trials after an error."""
 
     def __enter__(self) -> Self:
-        """Get ready; workers may start now or with the first trial."""
+        """Prepare the engine; workers start now or with the first trial."""
         return self
 
     @abstractmethod
@@ -127,8 +128,8 @@ def lost_worker(task: Task, how: str | None = None) -> TrialOutcome:
     """Return the outcome of a trial under which workers died.
 
     Args:
-        task: the trial.
-        how: the last one ended, such as `SIGSEGV`; None: not known.
+        task: trial that was running.
+        how: cause of the last death, such as `SIGSEGV`; None: unknown.
     """
     if how in (None, "SIGKILL"):
         died = f"was killed {task.deaths} times, perhaps out of memory"
@@ -146,9 +147,9 @@ def run_guarded(
     """Run a trial; any error is its outcome.
 
     Args:
-        work: function that runs it.
+        work: function that runs trial to run.
         trial: the trial.
-        passed: errors that are raised. None in workers, which get no signals: there
+        passed: errors that are passed on. None in workers, which get no signals: there
             even a KeyboardInterrupt comes from a controller.
     """
     try:
@@ -162,14 +163,14 @@ def run_guarded(
 
 
 class SerialEngine:
-    """Runs one trial after the other in this process; see `SweepEngine`."""
+    """Engine that runs one trial after the other in this process; see `SweepEngine`."""
 
     workers = 1
 
     def run(
         self, trials: Iterable[SweepTrial], work: Work, on_result: OnResult
     ) -> None:
-        """Run all trials, reporting each before the next one begins."""
+        """Run all trials, and report each before the next one begins."""
         for trial in trials:
             on_result(trial, run_guarded(work, trial, passed=KeyboardInterrupt))
 

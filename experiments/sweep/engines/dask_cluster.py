@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 
 ANSWER_S = 5.0
-"""How long a scheduler may take to say that it is one, in s."""
+"""Time limit of a scheduler's identification, in s."""
 PATIENCE_S = 30.0
-"""How long one that is there may be too busy to answer, in s."""
+"""Time limit of an answer of a busy scheduler, in s."""
 _ADDRESS = re.compile(r"(tcp|tls)://(\[[0-9A-Fa-f:.]+\]|[^\s/:\[\]]+):(\d{1,5})")
 _LOGGERS = ("distributed", "distributed.client", "tornado.application")
-"""Those of dask that have a level of their own."""
+"""Loggers of dask with their own level."""
 _OF_THE_MACHINE = frozenset({"machine"})
-"""What may differ between machines that give the same results."""
+"""Properties that may differ between machines with the same results."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,21 +49,21 @@ class Installation:
     """Properties of a process that determine its numerical results."""
 
     versions: Mapping[str, str]
-    """Of Python and of the packages."""
+    """Versions of Python and of the packages."""
     commit: str | None
-    """Of our source; None where it is installed from a wheel."""
+    """Commit of our source; None if installed from a wheel."""
 
 
 @functools.lru_cache(maxsize=1)
 def own_installation() -> Installation:
-    """Return that of this process; read once."""
+    """Return the properties of this process; read once."""
     run = describe_run(experiment="", robot="", seed=0, config={})
     versions = {k: v for k, v in run.versions.items() if k not in _OF_THE_MACHINE}
     return Installation(versions=versions, commit=run.commit)
 
 
 def differing(worker: Installation, wanted: Installation) -> list[str]:
-    """Return what differs, in words; an unknown commit differs from none."""
+    """Return the differences as text; an unknown commit is never a difference."""
     names = dict.fromkeys([*wanted.versions, *worker.versions])
     found = [
         f"{name} is {worker.versions.get(name, 'missing')}, "
@@ -81,8 +81,8 @@ def connect(address: str) -> "Client":
     """Return a client of the scheduler at an address.
 
     Args:
-        address: such as `tcp://127.0.0.1:8786`, or `tls://` with the certificates of
-            dask's configuration.
+        address: address such as `tcp://127.0.0.1:8786`, or `tls://` with the
+            certificates of dask's configuration.
 
     Raises:
         BadInput: the address is invalid, no scheduler listens there, or the extra is
@@ -111,7 +111,7 @@ def connect(address: str) -> "Client":
 @contextlib.contextmanager
 def quiet_logs() -> Iterator[None]:
     """Silence dask's log within the context: errors are raised and reported once."""
-    with contextlib.suppress(ImportError):  # `connect` says what is missing
+    with contextlib.suppress(ImportError):  # `connect` reports the missing package
         import distributed  # noqa: F401, PLC0415  # sets the levels that we change
     loggers = [logging.getLogger(name) for name in _LOGGERS]
     levels = [logger.level for logger in loggers]
@@ -144,7 +144,7 @@ def _check_port(address: str) -> None:
 
 
 def _identify_listener(address: str) -> str:
-    """Return what of dask listens: `Scheduler`, `Worker`, `Nanny`."""
+    """Return the kind of the dask server: `Scheduler`, `Worker` or `Nanny`."""
     try:
         identity = asyncio.run(asyncio.wait_for(_identity(address), ANSWER_S))
     except TimeoutError:
@@ -170,14 +170,14 @@ async def _identity(address: str) -> Mapping[str, Any]:
 
 
 def check_workers(client: "Client", wanted: Installation) -> None:
-    """Check that the present workers would give the results of this machine.
+    """Check that the present workers give the same results as this machine.
 
     Args:
-        client: client of their scheduler.
+        client: client of the scheduler.
         wanted: required properties.
 
     Raises:
-        BadInput: one lacks the package, has other versions, or several threads.
+        BadInput: a worker lacks the package, has other versions, or several threads.
     """
     answers = client.run(own_installation, on_error="return")
     threads: Mapping[str, int] = client.nthreads()
@@ -196,7 +196,7 @@ def thread_fault(threads: int) -> list[str]:
 
 
 def incompatible(worker: str, wrong: list[str]) -> str:
-    """Return what to say of a worker that may not take part."""
+    """Return the error text for an unfit worker."""
     return (
         f"the worker {worker} cannot take part: {'; '.join(wrong)}. Install the same "
         f"nao-testbed and lock there (Python {platform.python_version()}), and start "
@@ -213,23 +213,25 @@ class SlurmCfg:
     """Resources that a worker's job requests from SLURM."""
 
     partition: str | None = None
-    """None: the default one of the site."""
+    """Partition; None: the default of the site."""
     account: str | None = None
     wall_time: str = "01:00:00"
-    """After which SLURM ends the job; the trial it was at goes to another one."""
+    """Time after which SLURM ends the job; its running trial is assigned to another
+    worker."""
     memory: str = "2GB"
-    """Of a worker; a trial takes about 0.4 GB."""
+    """Memory of a worker; a trial takes about 0.4 GB."""
     interface: str | None = None
-    """Network interface that jobs reach this machine by, such as `ib0`."""
+    """Network interface by which jobs reach this machine, such as `ib0`."""
     before: tuple[str, ...] = ()
     """Lines of shell before the worker starts, such as `module load python/3.11`."""
     directives: tuple[str, ...] = ()
-    """More for `#SBATCH`, such as `--exclude=node17`."""
+    """Additional `#SBATCH` directives, such as `--exclude=node17`."""
     python: str | None = None
-    """Of the environment with nao-testbed on the nodes; None: this one's."""
+    """Python of the environment with nao-testbed on the nodes; None: that of this
+    process."""
 
     def __post_init__(self) -> None:
-        """Refuse what SLURM would refuse an hour later."""
+        """Validate the fields, which SLURM would reject only later."""
         if _WALL_TIME.fullmatch(self.wall_time) is None:
             raise BadInput(
                 f"wall time is {self.wall_time!r}; give it as HH:MM:SS or D-HH:MM:SS."

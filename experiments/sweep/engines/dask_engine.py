@@ -1,8 +1,8 @@
-"""The engine of many machines: workers of a dask.distributed scheduler.
+"""Engine for many machines: workers of a dask.distributed scheduler.
 
-Every worker has one trial at a time, and the next one follows a result. The trial of a
-worker that is killed therefore is known, and goes to another. Results come back to this
-process, which stores them: workers need no common disc.
+Every worker has one trial at a time, and gets the next one after its result. So the
+trial of a killed worker is known, and is assigned to another worker. This process
+receives and stores all results: workers need no shared disk.
 """
 
 import contextlib
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 _RUN_AGAIN = ("lost", "pending")
-"""What dask calls a trial whose worker died with its result: it runs it again."""
+"""State in dask of a trial whose worker died with the result; dask runs it again."""
 
 
 class UnfitWorker(BadInput):
@@ -45,10 +45,10 @@ class UnfitWorker(BadInput):
 
 
 def run_there(work: Work, trial: SweepTrial, wanted: Installation) -> TrialOutcome:
-    """Run a trial on a worker that is fit for it; called there.
+    """Run a trial on a worker after a check of the worker; called there.
 
     Raises:
-        UnfitWorker: it would find other numbers.
+        UnfitWorker: the worker would give other results.
     """
     from distributed import get_worker  # noqa: PLC0415  # optional and heavy
 
@@ -60,11 +60,11 @@ def run_there(work: Work, trial: SweepTrial, wanted: Installation) -> TrialOutco
 
 
 def outcome_of(future: "Future[Any]", task: Task) -> TrialOutcome | None:
-    """Return what came of a trial; None where its workers died: try again.
+    """Return the outcome of a trial; None if its workers died, for another attempt.
 
     Raises:
-        CancelledError: the scheduler forgot it, as it does when the connection breaks.
-        UnfitWorker: a worker may not take part.
+        CancelledError: the scheduler lost the trial, as after a broken connection.
+        UnfitWorker: a worker is unfit.
     """
     from distributed import KilledWorker  # noqa: PLC0415  # optional and heavy
 
@@ -72,7 +72,7 @@ def outcome_of(future: "Future[Any]", task: Task) -> TrialOutcome | None:
         outcome: TrialOutcome = future.result()
         return outcome
     error = future.exception() if future.status == "error" else None
-    if error is None:  # cancelled by now, from another thread
+    if error is None:  # cancelled from another thread
         raise CancelledError("it forgot a trial")
     if isinstance(error, KilledWorker):
         task.deaths += error.allowed_failures + 1
@@ -83,20 +83,20 @@ def outcome_of(future: "Future[Any]", task: Task) -> TrialOutcome | None:
 
 
 LOOK_S = 1.0
-"""How often it looks for new workers while it waits, in s."""
+"""Period of checks for new workers during a wait, in s."""
 CLOSE_S = 5.0
-"""How long it may take to disconnect, in s."""
+"""Time limit of the disconnection, in s."""
 
 
 class DaskEngine(SweepEngine):
-    """Runs trials on a cluster; `with` it, a client is connected until its end.
+    """Engine for a cluster, with a client that is connected during the `with` block.
 
-    `run` also raises `BadInput` where a worker that joined is not fit, and
-    `TestbedError` if the scheduler is lost.
+    `run` also raises `BadInput` if a new worker is unfit, and `TestbedError` if the
+    scheduler is lost.
     """
 
     def __init__(self, address: str) -> None:
-        """Remember where.
+        """Store the address.
 
         Args:
             address: address of the scheduler, such as `tcp://127.0.0.1:8786`.
@@ -107,10 +107,10 @@ class DaskEngine(SweepEngine):
         self._at_exit = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
-        """Connect, and look at the workers that are there.
+        """Connect, and check the present workers.
 
         Raises:
-            BadInput: nothing listens, or a worker is not fit.
+            BadInput: no scheduler listens, or a worker is unfit.
             TestbedError: the scheduler was lost.
         """
         with contextlib.ExitStack() as stack:
@@ -129,7 +129,7 @@ class DaskEngine(SweepEngine):
     def _disconnect(self) -> None:
         client, self._connected = self._connected, None
         if client is not None:
-            with contextlib.suppress(TimeoutError):  # what has ended is kept already
+            with contextlib.suppress(TimeoutError):  # ended trials are already stored
                 client.close(timeout=CLOSE_S)
 
     @property
@@ -171,7 +171,7 @@ class DaskEngine(SweepEngine):
             ) from error
 
     def _submit(self, task: Task, work: Work) -> "Future[Any]":
-        # Its own name, as the same trial may run in another sweep on this cluster.
+        # Unique name, since the same trial may run in another sweep on this cluster.
         key = f"nao-testbed-{task.trial.key}-{uuid4().hex[:8]}"
         wanted = own_installation()
         with self._loss_reported():
@@ -185,7 +185,7 @@ class DaskEngine(SweepEngine):
         with self._loss_reported(), self._client.as_current():
             try:
                 done = wait(list(at_work), LOOK_S, return_when="FIRST_COMPLETED")
-            except TimeoutError:  # an OSError too
+            except TimeoutError:  # a subclass of OSError
                 return []
         return list(done.done)
 
@@ -196,11 +196,11 @@ class DaskEngine(SweepEngine):
     def _outcome(self, future: "Future[Any]", task: Task) -> TrialOutcome | None:
         with self._loss_reported():  # a result is fetched only now
             outcome = outcome_of(future, task)
-        future.release()  # else dask would run it again with its worker
+        future.release()  # otherwise dask may run it again
         return outcome
 
     def _stop(self, at_work: "Collection[Future[Any]]") -> None:
-        """Cancel trials that have not begun; hide no error."""
+        """Cancel trials that have not begun; do not hide the present error."""
         from distributed.client import ClosedClientError  # noqa: PLC0415  # as above
 
         if at_work and self._client.status == "running":

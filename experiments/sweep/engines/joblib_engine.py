@@ -1,4 +1,4 @@
-"""Engine of one machine: processes of joblib's loky, one pool per worker.
+"""Engine for one machine: processes of joblib's loky, one pool per worker.
 
 loky ends all processes of a pool when one of them dies. Each worker is therefore a
 separate pool: its death affects and identifies only its present trial. A trial beyond
@@ -36,30 +36,30 @@ from nao_testbed.models.system import processors, wait_for_parent
 SENDING_S = 1.0
 """Longest wait for trials to reach their workers' queues, in s."""
 LOOK_S = 0.2
-"""How often it looks for signals, and for trials beyond their limit, in s."""
+"""Period in s of checks for signals and for trials beyond their limit."""
 FAULTS = "PYTHONFAULTHANDLER"
-"""If it is unset, loky prints a long text for each crashed process."""
+"""Environment variable; if unset, loky prints a long text for each crashed process."""
 _ENDING = re.compile(r"\b(SIG\w+|EXIT)\((-?\d+)\)")
-"""How loky says by what a process ended."""
+"""Pattern of loky's text on the cause of a process's end."""
 
 
 class JoblibEngine(SweepEngine):
-    """Runs trials in processes of this machine; `with` it, they live until its end."""
+    """Engine with processes of this machine, which live during the `with` block."""
 
     workers = 0
-    """How many processes."""
+    """Number of processes."""
 
     def __init__(
         self, workers: int | None = None, limit_s: float | None = None
     ) -> None:
-        """Choose how many.
+        """Set the number of processes.
 
         Args:
-            workers: processes; None: as many as there are cores for this process.
-            limit_s: how long a trial may take in s; None: see `TrialLimit`.
+            workers: number of processes; None: the number of cores of this process.
+            limit_s: time limit of a trial in s; None: see `TrialLimit`.
 
         Raises:
-            BadInput: it is not above 0.
+            BadInput: a value is not above 0.
         """
         if workers is not None and workers < 1:
             raise BadInput(f"jobs is {workers}; give 1 or more.")
@@ -107,7 +107,7 @@ class JoblibEngine(SweepEngine):
         self._end_all(at_once=True)
 
     def __exit__(self, *error: object) -> None:
-        """End the processes, at once if something was raised."""
+        """End the processes; immediately after an error."""
         self._end_all(at_once=error != (None, None, None))
 
     def _end_all(self, *, at_once: bool) -> None:
@@ -117,7 +117,7 @@ class JoblibEngine(SweepEngine):
 
 
 def _ending_in(text: str) -> str | None:
-    """Return by what a process ended, from loky's words; None: they do not say."""
+    """Return the cause of a process's end from loky's text, or None."""
     found = _ENDING.search(text)
     if found is None:
         return None
@@ -125,10 +125,10 @@ def _ending_in(text: str) -> str | None:
 
 
 class _Slot:
-    """One worker: a pool with one process, which is replaced after its death."""
+    """Worker: a pool with one process, which is replaced after its death."""
 
     trial: SweepTrial
-    """The last one that it was given."""
+    """Last assigned trial."""
 
     def __init__(self) -> None:
         self._pool: ProcessPoolExecutor | None = None
@@ -136,13 +136,13 @@ class _Slot:
         self._begin_s: float | None = None
 
     def start(self, trial: SweepTrial, work: Work) -> "Future[TrialOutcome]":
-        """Give the worker a trial."""
+        """Assign a trial to the worker."""
         self.trial = trial
         if self._pool is not None:
             try:
                 self._begin_s = time.monotonic()
                 return self._submit(self._pool, trial, work)
-            except BrokenProcessPool:  # it died while it had nothing to do
+            except BrokenProcessPool:  # the process died while idle
                 _close([self], at_once=True)
         self._begin_s = None
         self._pool = ProcessPoolExecutor(
@@ -154,13 +154,13 @@ class _Slot:
         return start_workers(partial(self._begin, self._pool, trial, work))
 
     def ran_s(self) -> float:
-        """Return how long its trial has run, without the start of the process, in s."""
+        """Return the running time of its trial in s, without the process's start."""
         return 0.0 if self._begin_s is None else time.monotonic() - self._begin_s
 
     def _begin(
         self, pool: ProcessPoolExecutor, trial: SweepTrial, work: Work
     ) -> "Future[TrialOutcome]":
-        """Give a process that starts its first trial."""
+        """Assign the first trial to a starting process."""
         pool.submit(_load, work).add_done_callback(self._has_started)
         return self._submit(pool, trial, work)
 
@@ -175,22 +175,22 @@ class _Slot:
         return future
 
     def is_sent(self) -> bool:
-        """Return whether its last trial has left for the worker."""
+        """Return True if its last trial was sent to the worker."""
         future = self._future
         return future is None or future.running() or future.done()
 
     def close(self, *, at_once: bool) -> None:
-        """End the process, and at once all that it started."""
+        """End the process; with `at_once`, kill it and its child processes."""
         if self._pool is not None:
             self._pool.shutdown(wait=not at_once, kill_workers=at_once)
         self._pool = self._future = None
 
 
 def _close(slots: Collection[_Slot], *, at_once: bool) -> None:
-    """End workers; at once: when their trials were sent, which takes milliseconds.
+    """End workers; with `at_once` as soon as their trials were sent (milliseconds).
 
-    A pool that is ended before loses its trial, and its thread dies of that: loky 3.6
-    takes the trial out of its list and then looks it up there.
+    In a pool that is ended earlier, the thread of loky 3.6 crashes: it removes the
+    trial from its list and then looks it up there.
     """
     end = time.monotonic() + SENDING_S
     while at_once and time.monotonic() < end:
@@ -202,12 +202,12 @@ def _close(slots: Collection[_Slot], *, at_once: bool) -> None:
 
 
 def _load(work: Work) -> None:
-    """Import what a trial needs, which takes seconds in a process that is new."""
+    """Import the modules of a trial, which takes seconds in a new process."""
     del work
 
 
 def _start_worker(parent: int) -> None:
-    """Leave Ctrl-C to the parent, and end when that has been killed."""
+    """Ignore Ctrl-C, which the parent handles, and end when the parent was killed."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()

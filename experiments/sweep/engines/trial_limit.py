@@ -6,21 +6,21 @@ Otherwise a controller that never returns would block its worker and the sweep.
 from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 
 MIN_S = 600.0
-"""The shortest limit that is chosen here, in s."""
+"""Shortest derived limit, in s."""
 TIMES = 20.0
-"""The limit over the longest trial that has ended."""
+"""Ratio of the limit to the longest ended trial."""
 FIRST_TIMES = 10.0
-"""While none has ended: wall time over simulated time that no robot needs."""
+"""Limit before the first end of a trial, as wall time over simulated time."""
 
 
 class TrialLimit:
     """Time limit of each trial: a given one, or one derived from the sweep.
 
-    The derived one is `TIMES` the longest trial so far, at least `MIN_S`.
+    The derived limit is `TIMES` the longest trial so far, at least `MIN_S`.
     """
 
     def __init__(self, given_s: float | None = None) -> None:
-        """Take the limit in s; None: choose it."""
+        """Store the limit in s; None: derive it."""
         self._given_s = given_s
         self._longest_s = 0.0
 
@@ -34,7 +34,7 @@ class TrialLimit:
         return MIN_S + FIRST_TIMES * simulated_s
 
     def note(self, outcome: TrialOutcome) -> None:
-        """Take account of a trial that has ended by itself."""
+        """Register a trial that has ended by itself."""
         self._longest_s = max(self._longest_s, outcome.wall_s or 0.0)
 
 

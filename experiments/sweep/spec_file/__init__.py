@@ -1,7 +1,8 @@
-"""Form of a sweep file: parameters, values, numbers of robots, and kept robots.
+"""Form of a sweep file: parameters, values, number of robots, and kept robots.
 
-A value is a single one, a list (a grid), or a distribution. The key `keep` selects the
-robots for the other controllers; it is checked against the robot and its controllers.
+A parameter has a single value, a list (a grid), or a distribution. The key `keep`
+selects the robots for the other controllers; it is checked against the robot and the
+controllers.
 """
 
 from collections.abc import Iterable, Mapping
@@ -61,30 +62,30 @@ def _at_least_one(options: list[Any]) -> list[Any]:
 
 
 class UniformForm(Part):
-    """All numbers between two are equally likely."""
+    """Uniform distribution."""
 
     uniform: TwoNumbers
     """Smallest and largest number."""
 
 
 class NormalForm(Part):
-    """Normally distributed numbers."""
+    """Normal distribution."""
 
     normal: TwoNumbers
     """Mean and standard deviation."""
     clip: TwoNumbers | None = None
-    """Smallest and largest number; a draw outside of them is drawn again."""
+    """Smallest and largest number; a draw outside is repeated."""
 
 
 class ChooseNumberForm(Part):
-    """Some numbers, all equally likely."""
+    """Equally likely numbers."""
 
     choice: Annotated[list[FiniteFloat], AfterValidator(_at_least_one)]
     """Values to choose from; a repeated value is more likely."""
 
 
 class ChooseTextForm(Part):
-    """Some names, all equally likely."""
+    """Equally likely names."""
 
     choice: Annotated[list[Name], AfterValidator(_at_least_one)]
     """Values to choose from; a repeated value is more likely."""
@@ -135,13 +136,13 @@ Text = Annotated[
 
 
 def read_values(form: Any) -> Values:
-    """Return what a form says.
+    """Convert a form to values.
 
     Args:
         form: form of a `Number` or `Text`.
 
     Raises:
-        BadInput: the numbers of a distribution do not go together.
+        BadInput: the numbers of a distribution are inconsistent.
     """
     match form:
         case UniformForm():
@@ -162,7 +163,7 @@ def read_values(form: Any) -> Values:
 
 
 def _value(value: float | str) -> Value:
-    """Return whole numbers as reals, so that 1 and 1.0 are the same trial."""
+    """Convert integers to floats, so that 1 and 1.0 are the same trial."""
     return value if isinstance(value, str) else float(value)
 
 
@@ -170,33 +171,33 @@ Tolerance = Annotated[FiniteFloat, Field(gt=0.0)]
 
 
 class KeepForm(Part):
-    """All robots run with one controller; those near some outcome run with the rest."""
+    """Rule for kept robots: only robots near a target run with all controllers."""
 
     controller: Name
-    """With which all robots run, one of the sweep's."""
+    """Controller of the sweep with which all robots run."""
     near: Literal["published"] | dict[Name, FiniteFloat]
-    """Outcome, a column of the table or a joint for its temperature at the end, to its
-    value; published: the column `without` of ES2659053."""
+    """Outcome to its target. An outcome is a column of the table, or a joint for its
+    final temperature. `published`: the column `without` of ES2659053."""
     within: Annotated[dict[Name, Tolerance], Field(min_length=1)]
-    """Outcome to how far from it a robot may be; others do not matter."""
+    """Outcome to the largest deviation from its target; other outcomes are ignored."""
     mirrored: bool = False
-    """Also keep a robot that is near when its left and right are swapped."""
+    """True: also keep a robot that fits with left and right swapped."""
 
 
 AtLeastOne = Annotated[int, Field(ge=1)]
 
 
 class SweepPushForm(Part):
-    """A constant force on the centre of mass of a link, for a while."""
+    """Constant force on the centre of mass of a link for a limited time."""
 
     at_s: Seconds = 6.0
-    """When it begins, in s."""
+    """Start in s."""
     duration_s: PositiveSeconds = 0.2
-    """In s."""
+    """Duration in s."""
     force_n: Annotated[list[Newton], Field(min_length=3, max_length=3)]
-    """In N, in the world: x ahead of the robot, y to its left, z up."""
+    """Force in N in the world frame: x in front of the robot, y to its left, z up."""
     link: Name | None = None
-    """Absent: the base, the torso of a NAO."""
+    """Pushed link; absent: the base, the torso of a NAO."""
 
 
 def _reject_text(direction: Any) -> Any:
@@ -210,31 +211,31 @@ def _reject_text(direction: Any) -> Any:
 
 
 class DrawnPushForm(Part):
-    """A push of every robot; each of its numbers a value, a list or a distribution."""
+    """Push of every robot; each number is a value, a list or a distribution."""
 
     direction_deg: Annotated[Number, BeforeValidator(_reject_text)]
-    """Where it pushes to, seen from the robot at its start, in degrees: 0 ahead, 90 to
-    its left, 180 back, -90 or 270 to its right."""
+    """Direction of the force, seen from the robot at its start, in degrees: 0 forwards,
+    90 to its left, 180 backwards, -90 or 270 to its right."""
     size_n: Number
-    """How large it is, in N; 0 is no push."""
+    """Magnitude in N; 0: no push."""
     duration_s: Number = 0.2
-    """In s."""
+    """Duration in s."""
     at_s: Number = 6.0
-    """When it begins, in s."""
+    """Start in s."""
     link: Text | None = None
-    """Absent: the base, the torso of a NAO."""
+    """Pushed link; absent: the base, the torso of a NAO."""
     again_s: Number | None = None
-    """Time from its end to a second push that is like it, in s; absent or 0: none."""
+    """Time in s from its end to a second, equal push; absent or 0: no second push."""
     quiet_s: PositiveSeconds | None = 1.0
-    """A trial ends once the robot was quiet for so long afterwards, in s; null: only
-    when its minutes are over."""
+    """Quiet time in s after the push that ends a trial; null: the trial runs for its
+    full time."""
 
 
 class FullForm(Part):
     """Fast-forward settings; none if `full` is true."""
 
     full: bool = False
-    """Step the physics all the time."""
+    """True: continuous physics."""
 
 
 if TYPE_CHECKING:
@@ -246,43 +247,44 @@ else:
 
 
 class SweepHead(Part):
-    """Keys of a sweep besides the setting of its robots."""
+    """Keys of a sweep other than the setting of its robots."""
 
     name: Name
-    """By which it is spoken of."""
+    """Name of the sweep."""
     about: Prose | None = None
-    """What it is for."""
+    """Purpose of the sweep."""
     robot: Name | None = None
-    """Folder of the robot, from this file's folder; absent: the NAO."""
+    """Folder of the robot, relative to this file's folder; absent: the NAO."""
     robots: AtLeastOne = 1
-    """How many robots are drawn from the distributions."""
+    """Number of robots drawn from the distributions."""
     seed: Annotated[int, Field(ge=0)] = 0
-    """Of all draws, and of all sensor noise."""
+    """Seed of all draws and all sensor noise."""
     preset: Name | None = None
-    """A named setting that lies below what this file says, such as document."""
+    """Base settings, such as `document`, overridden by this file."""
     controller: Text
-    """As `--controllers` takes them: fixed, smart, constant:0.6."""
+    """Controllers in the format of `--controllers`: fixed, smart, constant:0.6."""
     minutes: Number | None = None
-    """Simulated time of a trial; absent: the preset's, or 15."""
+    """Simulated time of a trial in min; absent: the preset's, or 15."""
     effort_limit_nm: dict[Name, Number] = Field(default_factory=dict)
     """Torque of joints at stiffness 1, in N·m; absent: the preset's or the robot's."""
     pushes: list[SweepPushForm] = Field(default_factory=list)
-    """What disturbs every robot."""
+    """Pushes of every robot."""
     push: DrawnPushForm | None = None
-    """One more push, whose direction, size, length and time may be lists or drawn."""
+    """Additional push, whose direction, size, duration and time may be lists or
+    distributions."""
     cases: dict[Name, dict[Name, FiniteFloat | Name]] = Field(default_factory=dict)
-    """Name to values by column of the table, such as `push.size_n: 7`: points beside
-    the grids, each run at every point of them."""
+    """Name to values by column of the table, such as `push.size_n: 7`: each case runs
+    at every point of the grids."""
     keep: KeepForm | None = None
-    """Which robots run with all controllers; absent: all."""
+    """Rule for the robots that run with all controllers; absent: all robots."""
     fast_forward: FastForwardForm = Field(default_factory=FastForwardForm)
-    """When to leave the physics alone; absent: as in `nao-testbed heat`."""
+    """Settings of fast-forward; absent: as in `nao-testbed heat`."""
 
 
 def _in_sweep(kind: Any) -> Any:
-    """Return what a sweep says of a field of the setting, from the field's type.
+    """Return the form of a field of the setting in a sweep, from the field's type.
 
-    By joint, where a group of joints such as Legs or LArm may stand too: a list for a
+    A field by joint also accepts groups of joints such as Legs or LArm. A list for a
     group is one grid, with the same value for all its joints; a distribution is drawn
     for each joint.
     """
@@ -314,9 +316,9 @@ NEAR_PUBLISHED: Mapping[str, float] = {
     "hottest_degc": max(_WITHOUT.end_degc.values()),
     **{f"end_degc.{joint}": end for joint, end in _WITHOUT.end_degc.items()},
 }
-"""What `near: published` means, by column [ES2659053T3, fig. 4a to 5b]."""
+"""Column to the target of `near: published` [ES2659053T3, fig. 4a to 5b]."""
 COLUMNS = ("hottest_degc", *(n for n in OUTCOMES if n not in {"fell", "failure"}))
-"""Outcomes of a trial that may be near something, beside those of joints."""
+"""Outcomes of a trial that can have a target, besides those of joints."""
 
 
 def read_keep(
@@ -326,8 +328,8 @@ def read_keep(
 
     Args:
         form: form of the file.
-        controllers: form of its key `controller`.
-        robot: robot whose joints may be named.
+        controllers: form of the key `controller`.
+        robot: robot with the joints.
         notes: receives all problems.
     """
     if form is None:
@@ -372,14 +374,14 @@ def _near(form: KeepForm, robot: Robot, notes: Notes) -> dict[str, float]:
 
 
 def column_of(name: str, joints: Iterable[str]) -> str:
-    """Return the column of the table that a name of the file means.
+    """Return the column of the table for a name in the file.
 
     Args:
-        name: a column, or a joint for its temperature at the end.
+        name: a column, or a joint for its final temperature.
         joints: all joints of the robot.
 
     Raises:
-        UnknownName: it is neither.
+        UnknownName: the name is neither.
     """
     names = tuple(joints)
     if name in names:
@@ -392,10 +394,10 @@ def column_of(name: str, joints: Iterable[str]) -> str:
 
 
 def wanted_value(column: str, near: Mapping[str, float]) -> float:
-    """Return what an outcome shall be near to.
+    """Return the target of an outcome.
 
     Raises:
-        BadInput: that is not said.
+        BadInput: the outcome has no target.
     """
     if column not in near:
         raise BadInput(

@@ -25,14 +25,14 @@ def read_cases(
     check: Callable[[Robot, str, Value], None],
     notes: Notes,
 ) -> Cases:
-    """Return the values of each case, whole numbers as floats.
+    """Return the values of each case, with integers as floats.
 
     Args:
         form: form of the file.
         parameters: all parameters of the sweep.
         robot: robot of the sweep.
-        check: raises `BadInput` for an invalid value of a column.
-        notes: receives all problems.
+        check: function that raises `BadInput` for an invalid value of a column.
+        notes: collector of all problems.
     """
     columns = {c: p.values for p in parameters for c in p.columns}
     cases: dict[str, dict[str, Value]] = {}
@@ -55,7 +55,7 @@ def _check_column(column: str, columns: Mapping[str, Values], value: Value) -> N
 
     Raises:
         UnknownName: the column does not exist.
-        BadInput: it has a grid, or a number in place of a text.
+        BadInput: the column has a grid, or the value is a number instead of a text.
     """
     if column not in columns:
         where = "this sweep, which gives each column of a case a value first"

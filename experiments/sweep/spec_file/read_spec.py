@@ -1,10 +1,10 @@
-"""Read a sweep file: all that is wrong in it at once, or what it spans.
+"""Reader of a sweep file that reports all problems at once.
 
     spec = read_spec(Path("ankles.yaml"))
 
-Nothing is started before all of the file is right. Whether a value of a parameter can
-be used is decided by the rules of the simulator (`check_value`); which columns a joint,
-or a group of joints, means, by the robot (`joint_parameters`).
+Nothing is started before the whole file is valid. Values are checked by the rules of
+the simulator (`check_value`). The robot determines the columns of a joint or a group of
+joints (`joint_parameters`).
 """
 
 import itertools
@@ -72,7 +72,7 @@ from nao_testbed.sim.engine.obstacles import obstacles_of
 
 @dataclass(frozen=True, slots=True)
 class JointEntry:
-    """A key of the file, such as `LAnklePitch` or `legs`, and its values."""
+    """Key of the file, such as `LAnklePitch` or `legs`, with its values."""
 
     key: str
     joints: tuple[str, ...]
@@ -81,20 +81,20 @@ class JointEntry:
 
     @property
     def is_group(self) -> bool:
-        """True if it names several joints, or one by another name."""
+        """True if the key is not the name of a single joint."""
         return self.joints != (self.key,)
 
 
 def joints_of(robot: Robot, key: str) -> tuple[str, ...]:
-    """Return the joints that a key means, in joint order.
+    """Return the joints of a key, in joint order.
 
     Args:
-        robot: whose.
-        key: a joint; a group of `robot.yaml`; or a resource with motors in it, such as
-            `Left leg`. Groups and resources in upper or lower case.
+        robot: robot with the joints.
+        key: a joint; a group of `robot.yaml`; or a resource with motors, such as `Left
+            leg`. Groups and resources may be in upper or lower case.
 
     Raises:
-        UnknownName: it is none of them.
+        UnknownName: the key is none of them.
     """
     if key in robot.joint_names:
         return (key,)
@@ -107,7 +107,7 @@ def joints_of(robot: Robot, key: str) -> tuple[str, ...]:
 
 
 def _groups(robot: Robot) -> dict[str, frozenset[str]]:
-    """Return joints by group; the robot's own groups go before resources."""
+    """Return group to joints; the robot's groups take precedence over resources."""
     found: dict[str, frozenset[str]] = {}
     for node in robot.resources.walk():
         motors = {
@@ -133,12 +133,12 @@ def joint_parameters(
 ) -> list[Parameter]:
     """Return the parameters of one of `BY_JOINT`.
 
-    A joint that is named goes before its group, and both before the preset. A
-    distribution of a group is drawn for each of its joints. What belongs to a motor,
-    as all but the misalignment do, is the same for the joints that share it.
+    A named joint takes precedence over its group, and both over the preset. A
+    distribution of a group is drawn for each of its joints. Joints that share a motor
+    share its parameters, which are all except the misalignment.
 
     Args:
-        robot: whose joints.
+        robot: robot with the joints.
         name: name of the parameter.
         entries: entries of the file.
         preset: joint to value.
@@ -178,7 +178,7 @@ def joint_parameters(
 
 
 SHORTEST_MINUTES = 0.01
-"""Shorter ones hold no block of physics."""
+"""Shortest trial in min: a block of physics."""
 
 
 def _check_minutes(value: float) -> None:
@@ -195,10 +195,10 @@ def check_value(robot: Robot, column: str, value: Value) -> None:
     Args:
         robot: robot of the trial.
         column: column of the parameter.
-        value: its value.
+        value: value of the parameter.
 
     Raises:
-        BadInput: it is not.
+        BadInput: the value is invalid.
     """
     name, dot, joint = column.partition(".")
     if name == "controller":
@@ -222,26 +222,28 @@ SWEEPS = BuiltinFiles(kind="sweep", folder=Path(__file__).resolve().parent / "bu
 
 
 PLAIN = ("minutes", *SETTING)
-"""Parameters with one value a trial, beside the controller, in the table's order."""
+"""Parameters with one value per trial, besides the controller, in the order of the
+table."""
 DEFAULT_MINUTES, DEFAULT_START_DEGC = 15.0, 30.0
 ROBOTS_LOOKED_AT = 1000
-"""Whose draws are tried beforehand, where a distribution has no bounds."""
+"""Number of robots whose draws are checked in advance for distributions without
+bounds."""
 
 
 def read_spec(
     path: Path, controllers: Sequence[str] = (), robots: int | None = None
 ) -> SweepSpec:
-    """Return what a sweep file asks for, every name known and every value possible.
+    """Read and validate a sweep file.
 
     Args:
         path: path of the file.
-        controllers: in the place of the file's; none: those. They are part of what
-            makes the sweep this one.
-        robots: how many are drawn, in the place of the file's; None: those.
+        controllers: controllers that replace those of the file; empty: those of the
+            file. They are part of the sweep's identity.
+        robots: number of robots that replaces that of the file; None: that of the file.
 
     Raises:
-        BadInput: there is no such controller, or it comes twice.
-        FileErrors: all that is wrong in the file, a line each, with `file:line`.
+        BadInput: a controller is unknown or repeated.
+        FileErrors: all problems of the file, one per line, with `file:line`.
     """
     if controllers:
         check_controllers(controllers)
@@ -257,17 +259,17 @@ def read_spec(
         form = form.model_copy(update={"robots": robots})
     spec = _SpecReader(path, form, notes).read()
     file.refuse(notes.problems)
-    assert spec is not None  # what there is none for was noted
+    assert spec is not None  # otherwise a problem was added
     return spec
 
 
 def _left_out(place: Place) -> Place:
-    """Return what a wrong value takes with it: an entry of a map, or all of the key."""
+    """Return the place to leave out for an invalid value: an entry, or the key."""
     return place[:2] if place and place[0] in BY_NAME else place[:1]
 
 
 class _SpecReader:
-    """One pass over a file whose form is right, or was made right."""
+    """Reader of a file whose invalid entries were left out."""
 
     def __init__(self, path: Path, form: SweepFile, notes: Notes) -> None:
         self._path = path
@@ -277,7 +279,7 @@ class _SpecReader:
         self._folder = None if folder is None else (path.parent / folder).resolve()
 
     def read(self) -> SweepSpec | None:
-        """Return what the file asks for; None where there is no robot."""
+        """Return the sweep; None without a valid robot."""
         form, notes = self._form, self._notes
         folder = self._folder or default_robot_folder()
         robot = notes.attempt(("robot",), load_robot, folder)
@@ -338,7 +340,7 @@ class _SpecReader:
         return spec
 
     def _parameter(self, robot: Robot, place: Place, form: Any) -> Parameter | None:
-        """Return what a form says; None where it says nothing, or is wrong."""
+        """Return the parameter of a form; None if the form is absent or invalid."""
         column = ".".join(map(str, place))
         values = None if form is None else self._values(robot, place, column, form)
         return None if values is None else Parameter(columns=(column,), values=values)
@@ -375,7 +377,7 @@ class _SpecReader:
         return self._notes.attempt((name,), joint_parameters, *arguments) or []
 
     def _obstacles(self, robot: Robot, preset: RobotSetting) -> Iterator[Parameter]:
-        """Yield the obstacles, checked against the robot in each of its postures."""
+        """Yield the obstacles, checked against the robot in each posture."""
         form: Any = self._form
         postures: Iterable[Any] = (preset.posture,)
         if form.posture is not None:
@@ -393,10 +395,10 @@ class _SpecReader:
                     self._notes.attempt(place, setting.check, robot)
 
     def _push_parameters(self, robot: Robot) -> list[Parameter | None]:
-        """Return those of the push that is drawn: last, so that they follow each other.
+        """Return the parameters of the drawn push, which come last.
 
-        One robot under one controller then meets all pushes before the next one does,
-        and settles once for them (`experiments.sweep.settled`).
+        All pushes of one robot under one controller then follow each other, and the
+        robot settles once for them (`experiments.sweep.settled`).
         """
         form = self._form.push
         if form is None:

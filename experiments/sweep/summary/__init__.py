@@ -3,13 +3,14 @@
 sweep = read_sweep("runs/sweeps/fifty_robots")
 summary_of(sweep).loc["minheat", "loss_median"]
 
-A robot is compared with itself: under every controller it has the same errors, ground,
-starts and noise. Robots that are not kept (key `keep` of the file) do not count.
+Comparisons are paired: a robot has the same errors, ground, start temperatures and
+noise under every controller. Robots that are not kept (key `keep` of the file) are
+ignored.
 
 ES2659053 has one robot without and one with the method [ES2659053T3, fig. 4a to 5b]. A
 sweep that keeps robots whose outcome with `fixed` is near the column "without" predicts
-the effect of the method on them; the column "with" is not used. `published_band` gives
-the place of the published outcomes among them.
+the effect of the method on them; the column "with" is not used. `published_band`
+locates the published outcomes among them.
 """
 
 import math
@@ -36,9 +37,10 @@ if TYPE_CHECKING:
 
 
 REFERENCE = "fixed"
-"""Reference controller, if it is in the sweep; otherwise the first one."""
+"""Reference controller if it is in the sweep; otherwise the first controller is
+used."""
 LOW, HIGH = 0.05, 0.95
-"""The band that 90 % of the robots lie in."""
+"""Quantiles of the band that contains 90 % of the robots."""
 
 
 def controllers_of(sweep: Sweep) -> tuple[str, ...]:
@@ -69,7 +71,7 @@ def compared(sweep: Sweep) -> "pd.DataFrame":
     ):
         power = frame[least].where(frame[least] >= SMALLEST_LEAST_W)
         frame[column] = frame["legs_power_w"] / power
-    if QUIET in frame:  # the longer run would count as the hotter one
+    if QUIET in frame:  # a longer run would count as hotter
         frame["legs_joule_loss_j"] = float("nan")
     return frame
 
@@ -80,9 +82,9 @@ def is_pushed(sweep: Sweep) -> bool:
 
 
 def paired(sweep: Sweep, column: str) -> "pd.DataFrame":
-    """Return an outcome with a row a robot and grid point, and a column a controller.
+    """Return an outcome: a row per robot and grid point, a column per controller.
 
-    NaN where a robot fell, or has not run.
+    NaN if a robot fell or has not run.
 
     Args:
         sweep: sweep from `read_sweep`.
@@ -91,19 +93,19 @@ def paired(sweep: Sweep, column: str) -> "pd.DataFrame":
     frame = compared(sweep)
     frame = frame[frame["stands"]]
     rows = ["robot", *(name for name in sweep.meta["grid"] if name != "controller")]
-    # Not `pivot_table`: it would span the product of all joints of a group's grid.
+    # `pivot_table` would create the product of all joints of a group's grid.
     means = frame.groupby([*rows, "controller"], dropna=False)[column].mean()
     wide = means.unstack("controller").dropna(how="all")
     return wide.reindex(columns=list(controllers_of(sweep)))
 
 
 def relative(pairs: "pd.DataFrame", reference: str) -> "pd.DataFrame":
-    """Return paired outcomes over those of the reference on the same robot."""
+    """Return the ratios of paired outcomes to those of the reference."""
     return pairs.div(pairs[reference], axis=0)
 
 
 def band(values: "pd.Series[float]", prefix: str = "") -> dict[str, float]:
-    """Return median and 90 % band; NaN where there are no values."""
+    """Return median and 90 % band; NaN without values."""
     low, median, high = values.quantile([LOW, 0.5, HIGH])
     return {f"{prefix}median": median, f"{prefix}low": low, f"{prefix}high": high}
 
@@ -148,8 +150,8 @@ def summary_of(sweep: Sweep) -> "pd.DataFrame":
 
 
 def _until_80_degc(stands: "pd.DataFrame") -> dict[str, float]:
-    """Return how many robots had a joint at 80 °C, and when: never is inf."""
-    if "until_80_degc_s" not in stands:  # no joints, or of an older version
+    """Return the number of robots with a joint at 80 °C, and the times; inf: never."""
+    if "until_80_degc_s" not in stands:  # no joints, or an older version
         return {"hot": 0}
     times = stands["until_80_degc_s"].astype(float)
     is_hot = np.isfinite(times)
@@ -162,8 +164,8 @@ def _until_80_degc(stands: "pd.DataFrame") -> dict[str, float]:
 
 
 def _caught(stands: "pd.DataFrame") -> dict[str, float]:
-    """Return in how many trials the guard gave way, and in which share of all time."""
-    if "caught_s" not in stands:  # of an older version
+    """Return the number of trials with a raised limit, and its share of the time."""
+    if "caught_s" not in stands:  # an older version
         return {"caught": 0, "caught_share": 0.0}
     caught_s = stands["caught_s"].astype(float)
     if not caught_s.any():
@@ -173,16 +175,16 @@ def _caught(stands: "pd.DataFrame") -> dict[str, float]:
 
 
 def hotter_on(sweep: Sweep, tolerance: float = 0.001) -> "pd.DataFrame":
-    """Return on how many robots a controller (row) loses more than another (column).
+    """Return the number of robots that are hotter under the row's controller.
 
     Args:
         sweep: sweep from `read_sweep`.
-        tolerance: fraction by which the legs' joule loss must be above.
+        tolerance: minimum relative excess of the legs' joule loss.
     """
     import pandas as pd  # noqa: PLC0415  # heavy
 
     pairs = paired(sweep, "legs_joule_loss_j")
-    counts = {  # by column, then row
+    counts = {  # by column, then by row
         other: {
             name: int((pairs[name] > (1.0 + tolerance) * pairs[other]).sum())
             for name in pairs
@@ -200,9 +202,9 @@ MEASURES = {
     "other_joint_degc": {n: p.end_degc["RHipPitch"] for n, p in PUBLISHED.items()},
     "rise_ratio": {n: rise / _RISES["fixed"] for n, rise in _RISES.items()},
 }
-"""Outcome to its published values, by controller. The hot leg is ES2659053's left one;
-a joint is the hottest of its leg with `fixed`; the ratio is that of both legs' rises to
-those with `fixed`."""
+"""Outcome to controller to published value. The hot leg is the left one of ES2659053;
+the joint is the hottest of its leg with `fixed`; the ratio is that of both legs' rises
+to those with `fixed`."""
 
 
 def is_near_published(sweep: Sweep) -> bool:
@@ -214,7 +216,7 @@ def is_near_published(sweep: Sweep) -> bool:
 
 
 def why_no_band(sweep: Sweep) -> str | None:
-    """Return why kept robots are not compared with the published outcomes."""
+    """Return the reason against a comparison with the published outcomes."""
     found = _setting_differences(sweep) if _is_kept_near(sweep) else ()
     return differences_line(found) if found else None
 
@@ -234,8 +236,8 @@ def _is_kept_near(sweep: Sweep) -> bool:
 def _setting_differences(sweep: Sweep) -> tuple[str, ...]:
     """Return the differences of the robots' setting from that of ES2659053.
 
-    Unknown properties of ES2659053's robot may be drawn: calibration errors, starts,
-    ground. Keys that an older sweep lacks are skipped.
+    Unknown properties of ES2659053's robot may vary: calibration errors, start
+    temperatures, ground. Keys that an older sweep lacks are skipped.
     """
     identity = sweep.meta["identity"]
     expected = {"minutes": MINUTES, "posture": POSTURE, "protection": "none"}
@@ -248,10 +250,10 @@ def _setting_differences(sweep: Sweep) -> tuple[str, ...]:
 
 
 def band_robots(sweep: Sweep) -> "pd.DataFrame":
-    """Return the outcomes `MEASURES` of the robots that were kept.
+    """Return the outcomes `MEASURES` of the kept robots.
 
     Returns:
-        A row a trial that ended as it should: `robot`, `controller`, the measures.
+        A row per trial without an early end: `robot`, `controller`, the measures.
     """
     frame = compared(sweep)
     frame = frame[frame["stands"]]
@@ -281,11 +283,11 @@ def band_robots(sweep: Sweep) -> "pd.DataFrame":
 
 
 def published_band(sweep: Sweep) -> "pd.DataFrame":
-    """Return where the published outcomes lie, a row a measure and controller.
+    """Return the position of the published outcomes, a row per measure and controller.
 
     Returns:
         Index `measure`, `controller`; columns `robots`, `median`, `low`, `high` (the
-        90 % band), `published` (NaN where nothing is), `below` (the fraction of robots
+        90 % band), `published` (NaN without a value), `below` (the fraction of robots
         whose outcome is below the published one).
     """
     import pandas as pd  # noqa: PLC0415  # heavy
@@ -321,13 +323,13 @@ def _hottest_joint(trial: "pd.Series[float]", side: str) -> str:
 
 
 MAX_GRIDS = 4
-"""Columns of the grid that are shown; a group of joints counts once."""
+"""Largest number of shown grid columns; a group of joints counts once."""
 
 
 def grid_columns(sweep: Sweep) -> dict[str, str]:
-    """Return columns of the grid to what they are called, but for the controller.
+    """Return grid column to its label, without the controller.
 
-    Joints that always have the same value, as those of a group do, are one column.
+    Joints that always have the same value, such as those of a group, are one column.
     """
     shown: dict[str, str] = {}
     frame = sweep.frame

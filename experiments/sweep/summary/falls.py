@@ -1,10 +1,11 @@
-"""Falls of pushed robots: shares with intervals, and robot by robot.
+"""Falls of pushed robots: shares with intervals, and paired comparisons.
 
 Pushes of one robot are not independent: its errors and its ground are the same in all
-directions. So robots are resampled with all their pushes 2000 times (cluster
-bootstrap); the interval is from 2.5 to 97.5 % of the resulting shares, and at least
-Wilson's, which treats pushes as independent and is not empty without falls. Few robots
-give little information: with two, the bootstrap has three outcomes.
+directions. Robots are therefore resampled with all their pushes 2000 times (cluster
+bootstrap). The interval is from the 2.5 to the 97.5 percentile of the resulting shares,
+and at least Wilson's interval, which treats pushes as independent and is not empty
+without falls. Few robots give little information: with two, the bootstrap has three
+outcomes.
 
 A trial that ended early for another reason counts as a fall; one without a result is
 omitted.
@@ -31,19 +32,20 @@ if TYPE_CHECKING:
 
 
 DRAWS, SEED = 2000, 0
-"""Of the bootstrap."""
+"""Number of draws and seed of the bootstrap."""
 CONFIDENCE = 0.95
 MIN_ROBOTS = 6
-"""Minimum for an interval of a difference: with fewer, no sign test is below 0.05."""
+"""Minimum number of robots for an interval of a difference: with fewer, no sign test
+gives p below 0.05."""
 MAX_SIZES, CLASSES = 12, 5
-"""More sizes than that are put into so many classes of equal width."""
+"""Largest number of sizes, and number of classes of equal width for more sizes."""
 BEGIN = f"{PUSH}.at_s"
 
 
 def pushed_trials(sweep: Sweep) -> "pd.DataFrame":
     """Return the trials that have a result, with `is_fall`, `size_n` and `point`.
 
-    `size_n` is the size of the push, or the middle of its class if many are drawn;
+    `size_n` is the size of the push, or the middle of its class for many drawn sizes.
     `point` is a text with the other grid values of a trial, without the direction.
     """
     frame = compared(sweep)
@@ -76,14 +78,14 @@ def _plain(value: object) -> str:
 
 
 def falls_of(sweep: Sweep) -> "pd.DataFrame":
-    """Return a row a point of the grid, size and controller, directions pooled.
+    """Return a row per grid point, size and controller, with pooled directions.
 
     Columns: `point`, `size_n`, `controller`; `trials`, `fell`, their `share` with `low`
     and `high`; `robots`, `robots_fell` (in any direction); `before` (fell before the
-    push); and beside the reference on the same robot and push: `pairs`, `fell_here`
-    (and not there), `fell_there` (and not here), `robots_more` and `robots_fewer` (that
-    fell more, less often), `difference` of the shares with `difference_low`, `_high`,
-    and `p` (two-sided sign test over robots).
+    push). Compared with the reference on the same robot and push: `pairs`, `fell_here`
+    (not with the reference), `fell_there` (only with the reference), `robots_more` and
+    `robots_fewer` (robots with more or fewer falls), `difference` of the shares with
+    `difference_low`, `_high`, and `p` (two-sided sign test over robots).
     """
     import pandas as pd  # noqa: PLC0415  # heavy
 
@@ -165,7 +167,7 @@ def _paired_difference(group: "pd.DataFrame") -> dict[str, Any]:
 
 
 def wilson(k: int, n: int) -> tuple[float, float]:
-    """Return Wilson's interval of 95 % for a part k / n."""
+    """Return Wilson's 95 % interval for a share k / n."""
     from scipy.stats import binomtest  # noqa: PLC0415  # heavy
 
     found = binomtest(k, n).proportion_ci(CONFIDENCE, method="wilson")
@@ -189,7 +191,7 @@ def bootstrap(sums: FloatArray, counts: FloatArray) -> tuple[float, float]:
 
 
 def falls_json(sweep: Sweep) -> dict[str, Any]:
-    """Return the rows of `falls_of`; what the reference lacks is None."""
+    """Return the rows of `falls_of` for JSON; missing values are None."""
     return {"falls": falls_of(sweep).to_dict("records")}
 
 

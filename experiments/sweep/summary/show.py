@@ -1,4 +1,4 @@
-"""Show the results of a sweep: tables on the console, figures, JSON."""
+"""Output of the results of a sweep: tables on the console, figures, JSON."""
 
 import math
 from pathlib import Path
@@ -28,12 +28,13 @@ from nao_testbed.experiments.sweep.sweep_trial import QUIET
 def show_summary(sweep: Sweep, folder: Path, console: Console) -> None:
     """Print the tables of a sweep and draw its figures.
 
-    A sweep without a trial shows nothing; one with a single controller has no figure.
+    A sweep without trials prints nothing; a sweep with a single controller has no
+    figure.
 
     Args:
         sweep: sweep from `read_sweep`.
-        folder: where the figures go.
-        console: for the tables.
+        folder: folder of the figures.
+        console: console for the tables.
 
     Raises:
         BadInput: a figure cannot be written.
@@ -83,13 +84,13 @@ def draw_figures(sweep: Sweep, folder: Path) -> list[Path]:
     settings = {**sweep.meta, "spec": sweep.spec}
     for name, (title, figure) in figures.items():
         save_figure(figure, folder / f"{name}.png", title, settings)
-        figure.set_layout_engine("none")  # settled: not again for the second file
+        figure.set_layout_engine("none")  # computed once, not again for the second file
         save_figure(figure, folder / f"{name}.svg", title, settings)
     return [folder / f"{name}.png" for name in figures]
 
 
 def has_pairs(sweep: Sweep) -> bool:
-    """Return True if there are controllers to compare, and powers to draw.
+    """Return True if there are several controllers, and powers to draw.
 
     A trial that ends when the robot is quiet after a push has no useful power.
     """
@@ -100,7 +101,7 @@ def has_pairs(sweep: Sweep) -> bool:
 
 
 def summary_json(sweep: Sweep) -> dict[str, Any]:
-    """Return the summary as JSON can hold it; None where there is no number."""
+    """Return the summary for JSON; None for a missing number."""
     near = is_near_published(sweep)
     return {
         "experiment": "sweep",
@@ -120,7 +121,7 @@ def summary_json(sweep: Sweep) -> dict[str, Any]:
 
 
 def _finite(value: Any) -> Any:
-    """Return frames' dicts with plain numbers, None for NaN."""
+    """Convert the numbers of frames to plain ones, and NaN to None."""
     if isinstance(value, dict):
         return {str(key): _finite(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -1,8 +1,7 @@
-"""Figures of a sweep: robots over the controllers, the published band, the spread.
+"""Figures of a sweep: robots by controller, the published band, and the spread.
 
-Each robot is a line over the controllers, or a dot in an outcome; bars are the 90 %
-band, their middle the median. All have dots of robots, bands, axes and the foot in
-common.
+Each robot is a line across the controllers, or a dot per outcome. Bars are the 90 %
+band, with the median in the middle.
 """
 
 import re
@@ -48,18 +47,18 @@ if TYPE_CHECKING:
 
 
 CROWD = 60
-"""Number of distinguishable marks; more are drawn fainter."""
+"""Number of distinguishable marks; with more, marks are drawn fainter."""
 SPREAD = 0.16
-"""Half the width over which dots of one controller are scattered."""
+"""Half the width of the scatter of one controller's dots."""
 
 
 def crowd_alpha(alpha: float, n: int) -> float:
-    """Return the opacity of each of n marks: less where many lie upon each other."""
+    """Return the opacity of each of n marks; lower for many overlapping ones."""
     return alpha * min(1.0, max(0.25, CROWD / max(1, n)))
 
 
 def scatter_values(axes: "Axes", place: int, values: "np.ndarray", colour: str) -> None:
-    """Draw values as dots side by side, in their order so that none hides another."""
+    """Draw values as dots, spread sideways so that none hides another."""
     values = np.sort(values[np.isfinite(values)])
     golden = (np.arange(len(values)) * 0.618034) % 1.0
     x = place + SPREAD * (2.0 * golden - 1.0)
@@ -116,8 +115,8 @@ def write_sweep_footer(
 def paired_figure(sweep: Sweep) -> "Figure":
     """Draw the legs' power of every robot from controller to controller.
 
-    Left, in W on a logarithmic axis, a thin line a robot, and the least possible;
-    right, the multiple of the least. Bars are the 90 % band, their middle the median.
+    Left: a thin line per robot in W on a logarithmic axis, and the minimum. Right: the
+    ratio to the minimum. Bars are the 90 % band, with the median in the middle.
     """
     names = controllers_of(sweep)
     figure = new_figure(9.6, 4.6)
@@ -138,20 +137,20 @@ TITLES = {
     "other_joint_degc": "Final temperature, other leg's hottest joint (°C)",
     "rise_ratio": "Rise of both legs relative to fixed",
 }
-"""Of the panels of `band_figure`."""
+"""Titles of the panels of `band_figure`."""
 TITLE_LETTERS = 21
-"""Of a line of a title: a panel is no wider."""
+"""Largest number of letters of a title's line, the width of a panel."""
 
 
 def align_titles(titles: "Iterable[str]") -> list[str]:
-    """Return titles broken into equally many lines, so that all begin at one height."""
+    """Wrap titles into equal numbers of lines, so that all start at the same height."""
     broken = [textwrap.wrap(title, TITLE_LETTERS) for title in titles]
     n = max(map(len, broken))
     return ["\n".join([*lines, *[""] * (n - len(lines))]) for lines in broken]
 
 
 def band_figure(sweep: Sweep) -> "Figure":
-    """Draw where the published outcomes lie among the robots that were kept."""
+    """Draw the published outcomes within the band of the kept robots."""
     names = controllers_of(sweep)
     robots = band_robots(sweep)
     figure = new_figure(11.5, 4.2)
@@ -182,7 +181,7 @@ def _draw_power(axes: "Axes", sweep: Sweep, names: "Sequence[str]") -> None:
     places = np.arange(len(names))
     alpha = crowd_alpha(1.0, len(pairs))
     for row in pairs.to_numpy(float):
-        there = np.isfinite(row)  # past a controller that it fell with
+        there = np.isfinite(row)  # NaN for a controller with a fall
         x, y = places[there], row[there]
         axes.plot(x, y, color=FAINT_INK, lw=0.7, alpha=alpha, zorder=1)
     losses = summary_of(sweep)["loss_median"].to_dict()
@@ -226,7 +225,7 @@ def _draw_multiple(axes: "Axes", sweep: Sweep, names: "Sequence[str]") -> None:
 
 
 def _shade(axes: "Axes", place: int, values: "pd.Series[float]") -> None:
-    """Draw the 90 % band as a shade, the median as a line in it."""
+    """Draw the 90 % band as a shade, and the median as a line."""
     if not len(values):
         return
     low, median, high = np.quantile(values, [LOW, 0.5, HIGH])
@@ -236,17 +235,17 @@ def _shade(axes: "Axes", place: int, values: "pd.Series[float]") -> None:
 
 
 MAX_PANELS = 6
-"""Of `survival_figure`: points of the grid beside direction and size."""
+"""Largest number of panels of `survival_figure`."""
 DODGE = 0.012
-"""Of controllers at one size, so that none hides another, as a part of the axis."""
+"""Offset between controllers at one size, as a share of the axis, to avoid overlap."""
 
 
 def survival_figure(sweep: Sweep) -> "Figure":
-    """Draw the part of trials that stood over the size of the push, with 95 %.
+    """Draw the share of trials without a fall over the push size, with 95 % intervals.
 
-    A panel for each point of the grid beside direction and size, such as a friction;
-    a line a controller; direction and robots are pooled. More than `MAX_PANELS`
-    points, as of a sweep with cases, are the rows of one panel.
+    There is a panel for each grid point other than direction and size, such as a
+    friction, and a line per controller. Directions and robots are pooled. More than
+    `MAX_PANELS` points, as in a sweep with cases, become rows of one panel.
     """
     falls = falls_of(sweep)
     names = controllers_of(sweep)
@@ -281,11 +280,11 @@ def survival_figure(sweep: Sweep) -> "Figure":
 
 
 ROW_DODGE = 0.22
-"""Of controllers in a row of `_row_figure`, as a part of its height."""
+"""Offset between controllers in a row of `_row_figure`, as a share of its height."""
 
 
 def _row_figure(sweep: Sweep, falls: "pd.DataFrame", names: Sequence[str]) -> "Figure":
-    """Draw a row a point and size: the part of trials that stood, with 95 %."""
+    """Draw the share of trials without a fall, a row per point and size."""
     rows = list(dict.fromkeys(zip(falls["point"], falls["size_n"], strict=True)))
     figure = new_figure(8.0, 1.1 + 0.32 * len(rows))
     axes = figure.subplots()
@@ -311,20 +310,20 @@ def _row_figure(sweep: Sweep, falls: "pd.DataFrame", names: Sequence[str]) -> "F
 
 
 def _row_label(point: str, size_n: float) -> str:
-    """Return values of a grid point without their keys, and a size that none names."""
+    """Return the values of a grid point without keys, with a missing size."""
     words, size = re.sub(r"(^|, )(?:engine|case) ", r"\1", point), f"{size_n:g} N"
     return words if size in words else f"{words}, {size}".removeprefix(", ")
 
 
 PANEL_WIDTH = 2.9
-"""In inches."""
+"""Width of a panel in inches."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Panel:
     title: str
     values: dict[str, FloatArray]
-    """By controller, a number a trial; NaN where there is none."""
+    """Controller to one number per trial; NaN without a value."""
     is_logarithmic: bool = False
     line_at: float | None = None
     unsettled: str = ""
@@ -336,20 +335,20 @@ class _Panel:
 
 
 def spread_figure(sweep: Sweep) -> "Figure | None":
-    """Draw a dot a robot and grid point, a panel an outcome, a column a controller.
+    """Draw a panel per outcome, a column per controller, a dot per robot and point.
 
-    Outcomes: the legs' joule loss over that of the reference on the same robot, the
-    hottest joint at the end, when the legs' power had settled, the largest shift of a
-    set-point. Bars are the 90 % band and the median across it.
+    Outcomes: ratio of the legs' joule loss to that of the reference on the same robot,
+        hottest joint at the end, settling time of the legs' power, largest shift of a
+        set-point. Bars are the 90 % band with the median.
 
     Returns:
-        The figure; None where no robot stood, which leaves nothing to draw.
+        The figure; None if no robot stood to the end.
     """
     names = controllers_of(sweep)
     panels = [panel for panel in _panels(sweep, names) if not panel.is_empty]
     if not panels:
         return None
-    width = PANEL_WIDTH * max(2, len(panels))  # the foot is as long as two
+    width = PANEL_WIDTH * max(2, len(panels))  # the footer needs the width of two
     figure = new_figure(width, 3.9, gap=0.08)
     row = figure.subplots(1, len(panels), squeeze=False)[0]
     for axes, panel in zip(row, panels, strict=True):

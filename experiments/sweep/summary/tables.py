@@ -1,8 +1,8 @@
 """Tables of a sweep: progress, comparison of controllers, single trials.
 
 Controllers are compared on the same robots, in the same tables on pages and terminals.
-A quantity of controllers is a line in `_of_controllers`, one of trials in `_of_trials`.
-Trials are listed one by one: those without a result, those that fell, and all.
+`_of_controllers` defines the quantities of controllers, `_of_trials` those of trials.
+Trials without a result, trials with a fall, and all trials are listed one by one.
 """
 
 import math
@@ -35,7 +35,7 @@ from nao_testbed.experiments.sweep.summary.falls import fall_tables
 from nao_testbed.experiments.sweep.sweep_table import Sweep, SweepFolder
 
 TableRow = Mapping[Hashable, Any]
-"""Of a frame."""
+"""Row of a frame."""
 
 
 def sweep_tables(found: SweepFolder) -> tuple[DataTable, ...]:
@@ -45,7 +45,7 @@ def sweep_tables(found: SweepFolder) -> tuple[DataTable, ...]:
 
 
 def comparisons(sweep: Sweep) -> tuple[DataTable, ...]:
-    """Return the tables that compare controllers; empty where there are none."""
+    """Return the tables that compare controllers; empty without one."""
     if not controllers_of(sweep):
         return ()
     tables = [*(fall_tables(sweep) if is_pushed(sweep) else ()), summary_table(sweep)]
@@ -124,7 +124,7 @@ def _of_controllers(reference: str | None) -> tuple[Quantity[TableRow], ...]:
 
 
 def _hot_text(row: TableRow) -> str:
-    """Return how many robots had a joint at 80 °C, and when."""
+    """Return a text with the number of robots with a joint at 80 °C, and the times."""
     stood = row["trials"] - row["fell"] - row["failed"]
     words = [f"{row['hot']} of {stood}"]
     for name in ("until_80_degc_first_s", "until_80_degc_median_s"):
@@ -137,7 +137,7 @@ _HOT = Quantity[TableRow]("a joint at 80 °C: robots, first, median", _hot_text)
 
 
 def _caught_text(row: TableRow) -> str:
-    """Return how many robots the guard caught, and for how much of the physics."""
+    """Return a text with the number of caught robots, and the share of physics time."""
     stood = row["trials"] - row["fell"] - row["failed"]
     share = f", {number(100.0 * row['caught_share'], 2)} %" if row["caught"] else ""
     return f"{row['caught']} of {stood}{share}"
@@ -187,7 +187,7 @@ def _band(row: TableRow, prefix: str) -> str | None:
 
 
 def _settled(row: TableRow) -> str | None:
-    """Return when trials settled, median and last, and how many never did."""
+    """Return a text with settling times, and the number of unsettled trials."""
     never = row["trials"] - row["fell"] - row["failed"] - row["settled"]
     words = []
     if row["settled"]:
@@ -229,7 +229,7 @@ MEASURE_LABELS = {
 
 
 def band_table(sweep: Sweep) -> DataTable:
-    """Return the place of the published outcomes among the kept robots."""
+    """Return a table of the published outcomes among the kept robots."""
     rows = []
     before = None
     for row in published_band(sweep).reset_index().to_dict("records"):
@@ -262,15 +262,15 @@ def band_table(sweep: Sweep) -> DataTable:
 
 
 MAX_TRIALS = 2000
-"""Rows of the table of all trials; the folder's table has them all."""
+"""Largest number of rows of the table of all trials; the folder's table has all."""
 MAX_REASONS = 50
-"""Rows of the tables of trials that did not end well."""
+"""Largest number of rows of the tables of failed trials and falls."""
 MAX_UNFOLDED = 12
 """Number of rows above which such a table is folded."""
 
 
 def trial_tables(sweep: Sweep) -> tuple[DataTable, ...]:
-    """Return the tables of single trials, those without rows left out."""
+    """Return the tables of single trials that have rows."""
     grid = grid_columns(sweep)
     frame = sweep.frame
     tables = (
@@ -295,7 +295,7 @@ def trial_tables(sweep: Sweep) -> tuple[DataTable, ...]:
 
 def _reasons(
     caption: str,
-    frame: "Any",  # a DataFrame
+    frame: "Any",  # DataFrame
     grid: Mapping[str, str],
     column: str,
     note: str,
@@ -401,7 +401,7 @@ def _end(trial: TableRow) -> str:
 
 
 def _value(value: object) -> str:
-    """Return a parameter; joints that a row lacks have none."""
+    """Return the text of a parameter; a dash for a missing one."""
     if isinstance(value, int | float):
         return NOTHING if math.isnan(value) else f"{value:.4g}".replace("-", "−")
     return _text(value)
