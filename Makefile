@@ -86,7 +86,7 @@ IN_ANOTHER = { echo "== quick tests in $(1), $(JOBS) processes"; \
         -p no:nbmake -m "not slow" $(OTHER_TESTS); }
 
 .PHONY: help which run bench test test-all test-engines test-newest test-pythons format lint types \
-    quick long docs site lock clean
+    quick long docs site notebooks lock clean
 
 help:  ## say what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -173,6 +173,9 @@ format: $(DEV)  ## rewrite in the project's format
 	@$(BIN)/ruff check --quiet --fix $(LINTED) || true
 	@$(BIN)/ruff format --quiet $(LINTED)
 
+notebooks: $(VENV)/.jupyter  ## open the notebooks in JupyterLab
+	@$(BIN)/jupyter lab notebooks
+
 # The variable silences an advertisement of the theme's makers.
 site: $(DEV)  ## build the documentation site in site/, strictly: ten seconds
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
@@ -212,6 +215,13 @@ $(LOCKED): requirements.lock
 $(DEV): requirements-dev.lock $(READY)
 	@echo "== adding what tests need (once, about a minute)"
 	@$(BIN)/python -m pip install $(PIP_QUIET) -r requirements-dev.lock
+	@touch $@
+
+# JupyterLab, seventy packages that no test needs, beside the versions that tests use.
+$(VENV)/.jupyter: $(READY) requirements-dev.lock
+	@echo "== adding JupyterLab (once, half a minute)"
+	@$(BIN)/python -m pip install $(PIP_QUIET) --constraint requirements-dev.lock \
+	    --no-build-isolation --editable '.[notebooks]'
 	@touch $@
 
 # The project itself, from this folder.

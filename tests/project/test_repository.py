@@ -193,15 +193,16 @@ def test_make_has_tests_notice_text_without_an_encoding(tmp_path: Path) -> None:
         tmp_path.joinpath("a").write_text("°")
 
 
-NOT_LOCKED = {"rerun-sdk"}
-"""Half a gigabyte that nothing else needs: who wants it installs the extra."""
+NOT_LOCKED = {"rerun": "rerun-sdk", "notebooks": "jupyterlab"}
+"""Extra to its package: large, and no test needs it, so users install the extra."""
 
 
 def test_lock_pins_all_that_the_project_asks_for(
     wanted: dict[str, Requirement], pinned: dict[str, Version]
 ) -> None:
-    assert set(wanted) - set(pinned) == NOT_LOCKED, "run `make lock`"
-    for name in set(wanted) - NOT_LOCKED:
+    locked = set(wanted) - {*NOT_LOCKED.values()}
+    assert set(wanted) - set(pinned) == {*NOT_LOCKED.values()}, "run `make lock`"
+    for name in locked:
         assert wanted[name].specifier.contains(pinned[name]), "run `make lock`"
 
 
@@ -229,7 +230,8 @@ def test_the_lock_to_run_has_no_tools_of_developers(
     for_tests = [
         line for name in ("dev", "docs", "reference") for line in extras.pop(name)
     ]
-    del extras["rerun"]  # `NOT_LOCKED`
+    for name in NOT_LOCKED:
+        del extras[name]
     lines = [*project["dependencies"], *(x for extra in extras.values() for x in extra)]
     run = set(here(lines, place))
     assert not run - set(pinned_to_run), "run `make lock`"
