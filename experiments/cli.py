@@ -36,6 +36,7 @@ from nao_testbed.experiments.common.streams import prepare_standard_streams
 from nao_testbed.experiments.heat.commands import (
     heat_command,
     identify_command,
+    log_columns_command,
     posture_search_command,
     xray_command,
 )
@@ -288,8 +289,9 @@ SHORTCUTS: Mapping[str, Any] = {
     "sweep-show": sweep_show_command,
     "export": export_command,
     "run": run_command,
+    "log-columns": log_columns_command,
 }
-"""`sweep --show`, `report --to` and `naoqi run` by the names that they had before."""
+"""Hidden: former names of `sweep --show`, `report --to`, `naoqi run`; a helper."""
 
 naoqi_app.command(name="run")(run_command)
 for heading, commands in COMMANDS.items():

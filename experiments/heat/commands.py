@@ -1,4 +1,4 @@
-"""Commands `heat`, `xray`, `identify` and `posture-search`.
+"""Commands `heat`, `log-columns`, `xray`, `identify` and `posture-search`.
 
 Heavy modules are imported inside the commands.
 """
@@ -110,9 +110,28 @@ MapOption = Annotated[
 ]
 
 
+def log_columns_command(
+    source: Annotated[
+        Path, typer.Argument(metavar="LOG", help="Log file, bag or run folder.")
+    ],
+    write: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the columns to a .yaml for --map."),
+    ] = None,
+    columns: MapOption = None,
+    robot: RobotOption = None,
+) -> None:
+    """Print what the columns of a log are taken for, and what is missing."""
+    from nao_testbed.experiments.heat.logs.log_columns import run_log_columns  # noqa: PLC0415  # heavy
+    from nao_testbed.models import default_robot_folder, load_robot  # noqa: PLC0415  # heavy
+
+    found = load_robot(robot or default_robot_folder())
+    raise typer.Exit(run_log_columns(source, found, columns or (), write))
+
+
 def identify_command(
     source: Annotated[
-        Path, typer.Argument(metavar="FILE.csv|RUN", help="CSV file or run folder.")
+        Path, typer.Argument(metavar="LOG", help="Log file, bag or run folder.")
     ],
     joint: Annotated[
         list[str] | None,
@@ -165,7 +184,7 @@ def identify_command(
 def xray_command(
     source: Annotated[
         Path | None,
-        typer.Argument(metavar="LOG", help="Run folder, CSV file or Parquet file."),
+        typer.Argument(metavar="LOG", help="Run folder, log file or bag."),
     ] = None,
     feet: Annotated[
         str,

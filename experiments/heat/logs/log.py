@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from nao_testbed.experiments.heat.logs.bags import is_bag, read_bag
 from nao_testbed.experiments.heat.logs.columns import (
     OWN,
     TIME,
@@ -22,7 +23,12 @@ from nao_testbed.experiments.heat.logs.columns import (
     time_unit,
 )
 from nao_testbed.experiments.heat.logs.signals import Scale, column_names, find_signal
-from nao_testbed.experiments.heat.logs.tables import FrameTable, LogTable, table_of
+from nao_testbed.experiments.heat.logs.tables import (
+    CsvTable,
+    FrameTable,
+    LogTable,
+    read_parquet,
+)
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.recording.channels import TIME_COLUMN
@@ -103,7 +109,7 @@ class Log:
 def read_log(
     source: Path | str, robot: Robot | None = None, entries: Sequence[str] = ()
 ) -> Log:
-    """Read a run folder, a CSV file, or a Parquet file (`.parquet`).
+    """Read a run folder, a CSV or Parquet file, a bag, or a LeRobot data set.
 
     Args:
         source: path of the log.
@@ -114,12 +120,28 @@ def read_log(
         BadInput: it is none of these, has no time, names a signal twice, or a cell is
             no number.
     """
-    source, entries = Path(source), read_map(entries)
-    if source.is_dir():
-        run = read_run(source)
-        frame = FrameTable(run.folder, run.frame.reset_index())
-        return replace(_log_of(frame, robot, entries), run_state=run.state)
-    return _log_of(table_of(source), robot, entries)
+    return _log_of(table_of(Path(source)), robot, read_map(entries))
+
+
+def table_of(path: Path) -> LogTable:
+    """Open a run folder, a bag, a LeRobot data set, a Parquet or a CSV file.
+
+    Raises:
+        BadInput: it cannot be read, or has no rows.
+    """
+    if is_bag(path):
+        return read_bag(path)
+    if (path / "meta" / "info.json").is_file():
+        files = sorted(path.glob("data/**/*.parquet"))
+        if not files:
+            raise BadInput(f"{path} has no data/**/*.parquet; give a whole data set.")
+        return FrameTable(path, read_parquet(files[-1]))
+    if path.is_dir():
+        run = read_run(path)
+        return FrameTable(run.folder, run.frame.reset_index(), run.state)
+    if path.suffix.lower() in {".parquet", ".pq"}:
+        return FrameTable(path, read_parquet(path))
+    return CsvTable(path)
 
 
 def _log_of(table: LogTable, robot: Robot | None, entries: Sequence[str]) -> Log:
@@ -150,6 +172,7 @@ def _log_of(table: LogTable, robot: Robot | None, entries: Sequence[str]) -> Log
     return replace(
         log,
         lines=table.lines,
+        run_state=table.run_state,
         repairs=(*repairs, *said, *log.repairs),
         matches=tuple(done),
     )

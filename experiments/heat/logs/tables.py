@@ -1,6 +1,6 @@
 """Rows and columns of a log file, whatever it was written by.
 
-    table = table_of(Path("log.csv"))
+    table = CsvTable(Path("log.csv"))
     table.numbers("q.LKneePitch")
 
 Of a CSV file, separators, decimal commas and missing cells are detected; every error
@@ -8,6 +8,7 @@ names the file, and the line if there is one.
 """
 
 import csv
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -55,6 +56,11 @@ class LogTable(Protocol):
         """Rows with decimal commas, of the columns that were read."""
         ...
 
+    @property
+    def run_state(self) -> str | None:
+        """`Run.state`; None for a file."""
+        ...
+
     def numbers(self, name: str) -> FloatArray:
         """Return the (n,) numbers of a column, NaN for an empty cell; dates in s.
 
@@ -68,26 +74,17 @@ class LogTable(Protocol):
         ...
 
 
-def table_of(path: Path) -> LogTable:
-    """Open a CSV or a Parquet file.
-
-    Raises:
-        BadInput: it cannot be read, or has no rows.
-    """
-    if path.suffix.lower() in {".parquet", ".pq"}:
-        return FrameTable(path, _read_parquet(path))
-    return CsvTable(path)
-
-
 class FrameTable:
     """Columns of a data frame."""
 
     lines: Sequence[int] = ()
     comma_rows = 0
 
-    def __init__(self, path: Path, frame: "pd.DataFrame") -> None:
+    def __init__(
+        self, path: Path, frame: "pd.DataFrame", run_state: str | None = None
+    ) -> None:
         """Take the columns of a frame."""
-        self.path, self._frame = path, frame
+        self.path, self._frame, self.run_state = path, frame, run_state
         self._frame.columns = frame.columns.astype(str)
         self.names = list(map(str, frame.columns))
 
@@ -113,7 +110,12 @@ class FrameTable:
         return str(self._frame[name].iloc[0]) if len(self._frame) else ""
 
 
-def _read_parquet(path: Path) -> "pd.DataFrame":
+def read_parquet(path: Path) -> "pd.DataFrame":
+    """Read a Parquet file, with its index and with the items of lists as columns.
+
+    Raises:
+        BadInput: it is none.
+    """
     import pandas as pd  # noqa: PLC0415  # slow
     import pyarrow as pa  # noqa: PLC0415  # slow
 
@@ -124,9 +126,46 @@ def _read_parquet(path: Path) -> "pd.DataFrame":
             f"{path} cannot be read as Parquet: {str(error).splitlines()[0]} Give a "
             "Parquet file, a CSV file (.csv) or a run folder."
         ) from error
+    frame = _without_lists(frame, path)
     is_numbered = isinstance(frame.index, pd.RangeIndex)
     is_named = frame.index.name is not None or frame.index.dtype.kind == "M"
     return frame if is_numbered or not is_named else frame.reset_index()
+
+
+def _without_lists(frame: "pd.DataFrame", path: Path) -> "pd.DataFrame":
+    """Return a frame with a column for each item of lists of numbers.
+
+    The items have the names that `meta/info.json` of a LeRobot data set gives them, or
+    numbers.
+    """
+    import pandas as pd  # noqa: PLC0415  # slow
+
+    parts = []
+    for name, values in frame.items():
+        first = values.iloc[0] if len(values) else None
+        if not isinstance(first, np.ndarray | list) or np.ndim(first) != 1:
+            parts.append(values.to_frame())
+            continue
+        names = _item_names(path, str(name)) or list(map(str, range(len(first))))
+        items = np.stack(values.tolist())
+        titles = [f"{name}.{k}" for k in names[: items.shape[1]]]
+        parts.append(pd.DataFrame(items, frame.index, titles))
+    return pd.concat(parts, axis=1) if parts else frame
+
+
+def _item_names(path: Path, column: str) -> list[str]:
+    """Return the names of a list's items in a LeRobot data set; empty if unknown."""
+    for folder in path.absolute().parents[:4]:
+        file = folder / "meta" / "info.json"
+        if file.is_file():
+            try:
+                names = json.loads(read_text(file))["features"][column]["names"]
+            except (ValueError, KeyError, TypeError):
+                return []
+            if isinstance(names, dict):
+                names = next(iter(names.values()), [])
+            return [str(name) for name in names or []]
+    return []
 
 
 def _seconds(times: "pd.Series[pd.Timestamp]") -> FloatArray:
@@ -215,6 +254,8 @@ def _is_numbers(line: str) -> bool:
 
 class CsvTable:
     """Columns of a text file."""
+
+    run_state = None
 
     def __init__(self, path: Path) -> None:
         """Read the rows of a file."""

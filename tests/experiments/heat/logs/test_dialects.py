@@ -1,5 +1,7 @@
 """A log means the same, whichever program wrote it; what is unknown is asked for."""
 
+import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +53,10 @@ def assert_alike(seen: Standing, own: Standing, robot: Robot) -> None:
         (writers.plotjuggler, "target temperature accelerometer"),
         (writers.rostopic, ""),
         (writers.almemory, "target temperature accelerometer fsr"),
+        (writers.bag, "temperature"),
+        (partial(writers.bag, kind="sqlite3"), "temperature"),
+        (partial(writers.bag, kind="bag"), "temperature"),
+        (writers.lerobot, "target"),
     ],
 )
 def test_a_nao_is_read_from_other_programs(
@@ -217,3 +223,35 @@ def test_the_xray_of_a_plotjuggler_and_of_a_lowstate_file_gives_a_result(
     found = run.invoke(app, ["xray", str(path), "--robot", str(G1)])
     assert found.exit_code == 0, found.output
     assert found.output.startswith("left_ankle_pitch has an error of +1.")
+
+
+def test_a_bag_that_is_none_is_refused_and_the_extra_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run.mcap"
+    path.write_bytes(b"no bag")
+    with pytest.raises(BadInput, match=r"run\.mcap cannot be read as a bag.*Give"):
+        read_log(path)
+    monkeypatch.setitem(sys.modules, "rosbags.highlevel", None)
+    with pytest.raises(BadInput, match=r"needs rosbags.*\[logs\]"):
+        read_log(path)
+
+
+def test_log_columns_says_what_is_known_and_missing_and_writes_a_map(
+    nao: Robot, nao_frame: pd.DataFrame, nao_run: Path, tmp_path: Path
+) -> None:
+    path = writers.plotjuggler(nao_frame, nao, tmp_path)
+    rows = pd.read_csv(path)
+    rows = rows[[n for n in rows.columns if "acceleration" not in n]]
+    other = pd.Series(1.0, rows.index, name="other")
+    pd.concat([rows, other], axis=1).to_csv(path, index=False)
+    file = tmp_path / "map.yaml"
+    run = CliRunner()
+    found = run.invoke(app, ["log-columns", str(path), "--write", str(file)])
+    assert found.exit_code == 0, found.output
+    assert "guessed: times in __time read as s" in found.output
+    assert "unknown: other" in found.output
+    assert "missing: xray: which leg: no accelerometer" in found.output
+    assert "identify" not in found.output
+    seen = seen_in(path, nao, str(file))
+    assert_alike(seen, seen_in(nao_run, nao), nao)

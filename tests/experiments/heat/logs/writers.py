@@ -4,6 +4,7 @@ Each writer takes the columns of a run folder and writes a file with the names, 
 times and gaps of one program. Nothing is copied from these programs.
 """
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -120,3 +121,91 @@ def unitree(
     path = folder / "lowstate.csv"
     pd.DataFrame(columns).to_csv(path, index=False)
     return path
+
+
+def bag(frame: Frame, robot: Robot, folder: Path, kind: str = "mcap") -> Path:
+    """Joint states and diagnostics in a bag of ROS 2 (mcap, sqlite3) or ROS 1 (bag)."""
+    from rosbags.rosbag1 import Writer as Writer1
+    from rosbags.rosbag2 import StoragePlugin, Writer
+    from rosbags.typesys import Stores, get_typestore
+
+    is1 = kind == "bag"
+    store = get_typestore(Stores.ROS1_NOETIC if is1 else Stores.ROS2_HUMBLE)
+    types = store.types
+    state, array = (
+        types[f"{name}"]
+        for name in (
+            "sensor_msgs/msg/JointState",
+            "diagnostic_msgs/msg/DiagnosticArray",
+        )
+    )
+    status, pair = (
+        types[f"diagnostic_msgs/msg/{name}"]
+        for name in ("DiagnosticStatus", "KeyValue")
+    )
+    path = folder / ("run.bag" if is1 else kind)
+    plugin = StoragePlugin.MCAP if kind == "mcap" else StoragePlugin.SQLITE3
+    joints = members(frame, "q")
+    none = np.zeros(0)
+    with (
+        Writer1(path) if is1 else Writer(path, version=9, storage_plugin=plugin) as out
+    ):
+        topics = [
+            out.add_connection(topic, one.__msgtype__, typestore=store)
+            for topic, one in (("/joint_states", state), ("/diagnostics", array))
+        ]
+
+        def write(k: int, ns: int, message: object, kind: str) -> None:
+            raw = (store.serialize_ros1 if is1 else store.serialize_cdr)(message, kind)
+            out.write(topics[k], ns, raw)
+
+        for _, row in frame.iterrows():
+            ns = int(1e9 * (EPOCH_S + row["time_s"]))
+            stamp = types["builtin_interfaces/msg/Time"](ns // 10**9, ns % 10**9)
+            count = (0,) if is1 else ()
+            header = types["std_msgs/msg/Header"](*count, stamp, "")
+            angles = np.array([row[f"q.{n}"] for n in joints])
+            write(0, ns, state(header, joints, angles, none, none), state.__msgtype__)
+            found = [
+                status(
+                    0,
+                    n,
+                    "",
+                    "",
+                    [
+                        pair("Temperature", f"{row[f'temperature.{n}']:.1f} C"),
+                        pair("Current", f"{row[f'current.{n}']:.9f}"),
+                    ],
+                )
+                for n in members(frame, "current")
+            ]
+            write(1, ns + 10**6, array(header, found), array.__msgtype__)
+    return path
+
+
+def lerobot(frame: Frame, robot: Robot, folder: Path) -> Path:
+    """A data set of one episode: lists of numbers, their names in `meta/info.json`."""
+    base = folder / "dataset"
+    (base / "meta").mkdir(parents=True)
+    (base / "data" / "chunk-000").mkdir(parents=True)
+    joints, motors = members(frame, "q"), members(frame, "current")
+    names = {
+        "observation.state": {"motors": [f"{n}.pos" for n in joints]},
+        "observation.current": list(motors),
+        "action": [f"{n}.pos" for n in joints],
+    }
+    info = {"fps": 50, "features": {k: {"names": v} for k, v in names.items()}}
+    (base / "meta" / "info.json").write_text(json.dumps(info), encoding="utf-8")
+    rows = {
+        "observation.state": frame[[f"q.{n}" for n in joints]],
+        "observation.current": frame[[f"current.{n}" for n in motors]],
+        "action": frame[[f"target.{n}" for n in joints]],
+    }
+    columns: dict[str, object] = {
+        k: list(v.to_numpy(np.float32)) for k, v in rows.items()
+    }
+    columns["timestamp"] = frame["time_s"].astype(np.float32)
+    columns["episode_index"] = np.zeros(len(frame), np.int64)
+    file = base / "data" / "chunk-000" / "file-000.parquet"
+    pd.DataFrame(columns).to_parquet(file)
+    return base
