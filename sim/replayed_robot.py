@@ -217,9 +217,9 @@ def _check_columns(run: Run, robot: Robot, channels: Mapping[str, Channel]) -> N
             else f"has a column {others[0]!r}"
         )
         raise BadInput(
-            f"{run.folder} was recorded on another robot: it {which}, unlike "
-            f"robot {robot.name!r} in {robot.folder}. Give the robot's folder "
-            f"as it was by --robot."
+            f"{run.folder} was recorded on another robot: it {which}, unlike robot "
+            f"{robot.name!r} in {robot.folder}. Give the folder of that robot, "
+            "unchanged, with --robot."
         )
 
 
@@ -389,6 +389,6 @@ class ReplayRobot:
     def _check_not_over(self) -> None:
         if self.is_over:
             raise RecordingOver(
-                f"the recording ended at {self.recorded.time_s[-1]:.3f} s; there is "
-                f"nothing more to read at {self.time_s:.3f} s."
+                f"the recording ended at {self.recorded.time_s[-1]:.3f} s; there are "
+                f"no more rows at {self.time_s:.3f} s."
             )

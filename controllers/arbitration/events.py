@@ -474,7 +474,7 @@ def event_from_line(line: str) -> Event:
     try:
         record = json.loads(line)
     except ValueError as error:
-        raise BadInput(f"{_shortened(line)} is no JSON: {error}.") from error
+        raise BadInput(f"{_shortened(line)} is not JSON: {error}.") from error
     return event_from_record(record)
 
 
@@ -487,7 +487,7 @@ def event_from_record(record: object) -> Event:
     """
     shown = _shortened(record)
     if not isinstance(record, dict) or not isinstance(record.get("event"), str):
-        raise BadInput(f"{shown} is no event; it is an object with the key 'event'.")
+        raise BadInput(f"{shown} is not an event; give an object with the key 'event'.")
     name = record["event"]
     if name not in _KINDS:
         raise UnknownName("Event", name, _KINDS, "the traces that are known")
@@ -535,8 +535,9 @@ def _form(kind: type[Event]) -> TypeAdapter[Any]:
             _FORMS[kind] = TypeAdapter(kind)
     except PydanticSchemaGenerationError as error:
         raise BadInput(
-            f"event {kind.__name__!r} has a field that no line of JSON holds; take "
-            "text, numbers, truth values, words, tokens, tuples or mappings of these."
+            f"event {kind.__name__!r} has a field of a type that JSON cannot hold; "
+            "use text, numbers, truth values, words, tokens, tuples or mappings of "
+            "these."
         ) from error
     return _FORMS[kind]
 

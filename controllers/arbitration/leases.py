@@ -130,8 +130,8 @@ class Lease(AbstractContextManager["Lease"]):
         """
         if self._asked is not None:
             raise BadInput(
-                f"this lease of {self.request.owner!r} has begun; close it first, or "
-                "make another one."
+                f"this lease of {self.request.owner!r} has already begun; close it "
+                "first, or create another one."
             )
         self._asked = self._ticket = self._lessor.ask(self.request)
         self._token = self._end = self.outcome = None

@@ -163,9 +163,9 @@ def make_known(
             front.add_owner(owner)
         elif is_object and parents[owner.name] != owner.parent:
             raise BadInput(
-                f"owner {owner.name!r} is known as a part of {parents[owner.name]!r}, "
-                f"not of {owner.parent!r}; give each owner one place, and a name of "
-                "its own."
+                f"owner {owner.name!r} is already a part of {parents[owner.name]!r}, "
+                f"not of {owner.parent!r}; give each owner one parent and a unique "
+                "name."
             )
 
 
@@ -180,15 +180,17 @@ def _line(owner: TreeOwner) -> list[str]:
     while one is not None:
         name = name_of(one)
         if name in names or len(names) > DEEPEST_OWNER:
-            deep = f"in {DEEPEST_OWNER} others and more"
-            above = "above itself" if name in names else deep
-            raise BadInput(f"owner {name!r} is {above}; a tree of owners has a top.")
+            deep = f"more than {DEEPEST_OWNER} levels deep"
+            above = "its own ancestor" if name in names else deep
+            raise BadInput(
+                f"owner {name!r} is {above}; give a tree of owners with a root."
+            )
         names.append(name)
         one = one.parent
         if one is not None and not hasattr(one, "parent"):
             raise BadInput(
-                f"the parent of {name!r} is {short(one)}; give the object that it is "
-                "in, with a name and a parent of its own, or None."
+                f"the parent of {name!r} is {short(one)}; give the object that "
+                "contains it, with a name and a parent, or None."
             )
     return names[::-1]
 
@@ -424,7 +426,7 @@ class ES2535273Calls:
         if not isinstance(callback, str):
             raise BadInput(
                 f"the callback of {name!r} is {short(callback)}; give the name of a "
-                'method, or "" to be told nothing.'
+                'method, or "" for no notifications.'
             )
         homes: list[object] = [] if isinstance(owner, str) else [owner]
         homes += [self._services[name]] if name in self._services else []
@@ -475,7 +477,7 @@ def _call_for_each(
 
 def _not_held(resource: str, owner: str) -> BadInput:
     return BadInput(
-        f"{owner!r} holds nothing of {resource!r}; take it before, by these calls."
+        f"{owner!r} holds no part of {resource!r}; take it with these calls first."
     )
 
 

@@ -164,7 +164,7 @@ class StopOnDemand:
 
 @dataclass(frozen=True)
 class PauseOnDemand:
-    """Policy that yields, and resumes with the same set when the requester is done.
+    """Policy that yields, and resumes with the same resources afterwards.
 
     The paused holder waits at the front of its priority class for the same set.
     """
@@ -259,8 +259,8 @@ def _load(entry: EntryPoint) -> type[ConflictPolicy]:
     kind = load_entry_point("conflict policy", entry)
     if not (isinstance(kind, type) and callable(getattr(kind, "answer", None))):
         raise BadInput(
-            f"conflict policy {entry.name!r} ({entry.value}) is {short(kind)}; it has "
-            "to be a class with `name` and `answer`."
+            f"conflict policy {entry.name!r} ({entry.value}) is {short(kind)}; it "
+            "must be a class with `name` and `answer`."
         )
     if getattr(kind, "name", None) != entry.name:
         raise BadInput(

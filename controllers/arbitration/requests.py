@@ -110,8 +110,8 @@ class Owner:
             live = check_seconds(
                 self.time_to_live_s,
                 f"time to live of owner {self.name!r}",
-                "give a positive number of seconds, or none for an owner that is "
-                "always trusted",
+                "give a positive number of seconds, or none for an owner that never "
+                "expires",
                 least=math.ulp(0.0),
             )
             object.__setattr__(self, "time_to_live_s", live)
@@ -152,8 +152,8 @@ def check_timeout(timeout_s: float) -> float:
     return check_seconds(
         timeout_s,
         "timeout",
-        "give 0 to try once, or a positive number of seconds: no request waits for "
-        "ever",
+        "give 0 to try once, or a positive number of seconds: a request must have a "
+        "time limit",
     )
 
 
@@ -257,7 +257,7 @@ class Request:
         names = (*self.resources, *self.optional, *self.rates)
         if not names:
             raise BadInput(
-                f"{self.owner} asks for nothing; name at least one resource."
+                f"{self.owner} requests nothing; name at least one resource."
             )
         if len(set(names)) != len(names):
             twice = next(name for name in names if names.count(name) > 1)
@@ -332,8 +332,9 @@ class NotGranted(TestbedError):
             for blocker in outcome.blockers
         )
         super().__init__(
-            f"{request.owner!r} did not get {wanted}: {why}"
-            f"{f' (in the way: {ways})' if ways else ''}. {_ADVICE[why].capitalize()}."
+            f"{request.owner!r} did not get {wanted}: "
+            f"{why}{f' (blocked by: {ways})' if ways else ''}. "
+            f"{_ADVICE[why].capitalize()}."
         )
 
 
@@ -364,8 +365,8 @@ class Ticket:
         outcome = self.outcome
         if outcome is None:
             raise TestbedError(
-                f"request {self.number} of {self.request.owner!r} still waits; look "
-                "whether it has an outcome first."
+                f"request {self.number} of {self.request.owner!r} still waits; check "
+                "first whether it has an outcome."
             )
         if outcome.token is None:
             raise NotGranted(self.request, outcome)
@@ -379,7 +380,7 @@ class StaleToken(TestbedError):
         self.token = token
         self.reason = reason
         super().__init__(
-            f"token {token.id} is not valid: {reason}; ask for the resources anew."
+            f"token {token.id} is not valid: {reason}; request the resources again."
         )
 
 
@@ -396,7 +397,7 @@ class End(NamedTuple):
     def __str__(self) -> str:
         """Return the reason."""
         if self.why is LossCause.PAUSED:
-            return f"paused for {self.by!r}, and not given back in time"
+            return f"paused for {self.by!r}, and not returned in time"
         if self.why is not None:
             to = {LossCause.YIELDED: "to", LossCause.STATE_LEFT: "for"}
             return f"{self.why} {to.get(self.why, 'by')} {self.by!r}"

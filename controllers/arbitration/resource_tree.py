@@ -52,7 +52,7 @@ def check_name(name: object, what: str) -> str:
     name = str.__str__(name)
     if not name.strip():
         raise BadInput(
-            f"the name of {what} is {short(name)}: empty; give one to be known by."
+            f"the name of {what} is {short(name)}: it is blank; give letters or digits."
         )
     if len(name) > LONGEST_NAME:
         raise BadInput(
@@ -62,8 +62,8 @@ def check_name(name: object, what: str) -> str:
     if not name.isprintable():
         odd = next(one for one in name if not one.isprintable())
         raise BadInput(
-            f"the name of {what}, {short(name)}, holds U+{ord(odd):04X}, which cannot "
-            "be printed; give a name that people can read."
+            f"the name of {what}, {short(name)}, holds U+{ord(odd):04X}, which is "
+            "not printable; use printable characters only."
         )
     return name
 
@@ -86,8 +86,8 @@ def check_names(names: Iterable[str], what: str) -> tuple[str, ...]:
     if isinstance(names, _NO_LISTS) or not isinstance(names, Iterable):
         kind = type(names).__name__
         raise BadInput(
-            f"{what} is the {kind} {short(names)}; give a tuple of names, in the order "
-            "in which they are to be read."
+            f"{what} is the {kind} {short(names)}; give a tuple of names, which has "
+            "an order."
         )
     return tuple([check_name(name, f"one of {what}") for name in names])
 
@@ -216,7 +216,7 @@ class ResourceTree:
         if place.parent is None or not _is_state(place.node):
             states = [name for name in self.all_leaves if _is_state(self.node(name))]
             raise BadInput(
-                f"resource {leaf!r} is no state. States are: "
+                f"resource {leaf!r} is not a state. States are: "
                 f"{', '.join(states) or 'none'}."
             )
         return place.parent
@@ -239,7 +239,7 @@ class ResourceTree:
         )
         if name in self:
             raise BadInput(
-                f"resource {name!r} is there already, under {self.parent(name)!r}; "
+                f"resource {name!r} already exists under {self.parent(name)!r}; "
                 "choose another name."
             )
         if above.device is not None:
@@ -266,7 +266,7 @@ class ResourceTree:
         if place.children and not with_parts:
             raise BadInput(
                 f"resource {name!r} has parts: {', '.join(place.children)}; remove "
-                "these before."
+                "these first."
             )
         above = self._place(place.parent).node
         rest = tuple(child for child in above.children if child.name != name)
@@ -305,9 +305,9 @@ def _index(
         check_name(node.name, f"a resource under {parent!r}")
         if node.name in nodes:
             raise BadInput(
-                f"resource {node.name!r} is twice in the tree, under "
-                f"{parents[node.name]!r} and under {parent!r}; give each resource one "
-                "place and a name of its own."
+                f"resource {node.name!r} appears twice in the tree, under "
+                f"{parents[node.name]!r} and under {parent!r}; give each resource "
+                "one place and a unique name."
             )
         nodes[node.name] = node
         parents[node.name] = parent

@@ -202,7 +202,7 @@ class TokenId(NamedTuple):
         """
         match = _PUBLIC.fullmatch(text)
         if match is None:
-            raise ValueError(f"{text!r} is no token; it is epoch.sequence")
+            raise ValueError(f"{text!r} is not a token; give epoch.sequence")
         return cls(int(match[1]), int(match[2]))
 
     @classmethod

@@ -128,7 +128,7 @@ def check_answer(controller: Controller, decided: object) -> None:
     """Raise BadInput if a controller's output is not `Limits`."""
     if not isinstance(decided, Limits):
         raise BadInput(
-            f"controller {controller.name!r} answered {short(decided)}; its `step` "
+            f"controller {controller.name!r} returned {short(decided)}; its `step` "
             "must return Limits."
         )
 

@@ -23,6 +23,6 @@ def load_entry_point(kind: str, entry: EntryPoint, rest: str = "") -> Any:
     except FOREIGN_ERRORS as error:  # whatever a foreign module raises
         raise BadInput(
             f"{kind} {entry.name!r} ({entry.value}) cannot be loaded: "
-            f"{type(error).__name__}: {error}. Mend or remove the package that brings "
-            f"it{rest}."
+            f"{type(error).__name__}: {error}. Fix or remove the package that "
+            f"provides it{rest}."
         ) from error

@@ -191,12 +191,12 @@ def check_panel(given: object) -> Panel:
         if len(row.values) != len(panel.columns):
             raise BadInput(
                 f"row {row.name!r} of its panel has {len(row.values)} values; give "
-                f"{len(panel.columns)}, one a column."
+                f"{len(panel.columns)}, one per column."
             )
     for names in (
         [one.name for one in panel.settings],
         [one.name for one in panel.plot.lines] if panel.plot else [],
     ):
         if len(set(names)) < len(names):
-            raise BadInput(f"its panel names two alike: {', '.join(names)}.")
+            raise BadInput(f"its panel has duplicate names: {', '.join(names)}.")
     return panel

@@ -79,7 +79,7 @@ class SoundChunk:
         if not isinstance(self.label, str):
             raise BadInput(f"label of a sound is {short(self.label)}; give a text.")
         if not self.label:
-            raise BadInput("a sound has no label; say what is played, for the log.")
+            raise BadInput("a sound has no label; give one for the log.")
         object.__setattr__(self, "samples", samples)
 
     @property
@@ -202,7 +202,7 @@ class Observation:
     time_s: float
     """Time since the start, in s."""
     q: Annotated[
-        FloatArray, Reading("rad", joints, "Joint angles as the encoders read them.")
+        FloatArray, Reading("rad", joints, "Joint angles read by the encoders.")
     ]
     v: Annotated[
         FloatArray,
@@ -210,16 +210,16 @@ class Observation:
     ]
     target: Annotated[
         FloatArray,
-        Reading("rad", joints, "Set-points in force, any shift of them included."),
+        Reading("rad", joints, "Present set-points, including their shifts."),
     ]
     """Requested set-points plus the last shift of the controller (`Limits.shift`)."""
     stiffness: Annotated[
         FloatArray,
-        Reading("1", joints, "Part of the torque limit that is in force."),
+        Reading("1", joints, "Present fraction of the torque limit."),
     ]
     """Share in [0, 1]."""
     temperature: Annotated[
-        FloatArray, Reading("degC", motors, "Temperature that the robot reports.")
+        FloatArray, Reading("degC", motors, "Motor temperature reported by the robot.")
     ]
     current: Annotated[
         FloatArray, Reading("A", motors, "Motor current, signed as the torque.")
@@ -243,12 +243,14 @@ class Observation:
         Reading(
             "m",
             _names_of("sonars"),
-            "Distance to what the sonars hear, largest: nothing.",
+            "Distance measured by the sonars; the maximum means no echo.",
         ),
     ] = field(default_factory=lambda: np.zeros(0))
     battery: Annotated[
         FloatArray,
-        Reading("1", lambda _: ("charge",), "Charge that is left, full at the start."),
+        Reading(
+            "1", lambda _: ("charge",), "Remaining battery charge; 1 at the start."
+        ),
     ] = field(default_factory=lambda: np.zeros(0))
     """(1,) in [0, 1], from the model `models.robot.Battery.charge`."""
 
@@ -438,8 +440,10 @@ def _check_joint_values(
     n = len(robot.joints)
     numbers = as_numbers(values)
     if numbers is None:
-        raise BadInput(f"{what} is {short(values)}; give ({n},) numbers, one a joint.")
+        raise BadInput(
+            f"{what} is {short(values)}; give ({n},) numbers, one per joint."
+        )
     if numbers.shape != (n,):
-        raise BadInput(f"{what} has shape {numbers.shape}; give ({n},), one a joint.")
+        raise BadInput(f"{what} has shape {numbers.shape}; give ({n},), one per joint.")
     _check_within(what, numbers, lower, upper, unit, robot.joint_names)
     return numbers

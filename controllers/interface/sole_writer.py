@@ -29,9 +29,9 @@ class SoleWriter:
         self._robot = robot
         if _WRITERS.setdefault(id(robot), self) is not self:
             raise BadInput(
-                "this robot has a writer already, a loop or a gate; use that one, or "
-                "close it first (Loop.close, Gate.close), since two would undo each "
-                "other's commands."
+                "this robot already has a writer, a loop or a gate; use it, or "
+                "close it first (Loop.close, Gate.close), since two would overwrite "
+                "each other's commands."
             )
 
     def check_open(self) -> None:
@@ -42,7 +42,7 @@ class SoleWriter:
         """
         if _WRITERS.get(id(self._robot)) is not self:
             raise BadInput(
-                "this loop or gate is closed; make another one for its robot."
+                "this loop or gate is closed; create another one for its robot."
             )
 
     def write(self, command: Command) -> None:

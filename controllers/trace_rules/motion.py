@@ -144,7 +144,7 @@ class MotionRules(ReservationRules):
     def _on_woken(self, event: schemas.Woken) -> Sentences:
         parent = self._schemas.get(event.parent or "")
         if parent is not None and not parent.is_acting:
-            yield f"winner: {event.parent} wakes {event.path} without acting"
+            yield f"winner: {event.parent} activates {event.path} without acting"
         self._schemas.setdefault(event.path, _Schema(event))
 
     def _on_statechangedto(self, event: schemas.StateChangedTo) -> Sentences:

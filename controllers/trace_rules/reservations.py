@@ -73,7 +73,7 @@ class ReservationRules:
         left, self._active[event.group] = self._active.get(event.group), event.active
         self._has_changed = True
         for token in self._seats[left] if left else ():
-            yield f"owner: {token.owner} holds {left} after it was left"
+            yield f"owner: {token.owner} holds {left} after the state was left"
 
     def _is_frozen(self, leaf: str) -> bool:
         return any(self._frozen[leaf].values())
@@ -127,10 +127,11 @@ class ReservationRules:
             return
         given = [asked.optional[x] for x in asked.optional if x not in event.missing]
         if set(event.shares) != set(asked.shares).union(*given):
-            yield f"outcome: {who} asked for {[*asked.shares]}, got {[*event.shares]}"
+            got = [*event.shares]
+            yield f"outcome: {who} requested {[*asked.shares]}, is granted {got}"
         last = next(reversed(self._tokens), TokenId(0, 0))
         if token.ended if token else event.token <= last:
-            yield f"outcome: {who} gets the old token {event.token}"
+            yield f"outcome: {who} is granted the old token {event.token}"
         if any(lost.request == event.request for lost in self._unnotified.values()):
             yield f"loss: {who} is granted before the losers are notified"
         token = self._tokens.setdefault(event.token, HeldToken(event.token, who))
@@ -141,7 +142,7 @@ class ReservationRules:
                 yield f"frozen: {who} is granted {leaf}, which is frozen"
             elif not self._is_free(leaf, who, share):
                 owners = ", ".join(x.owner for x in self._seats[leaf])
-                yield f"owner: {who} is granted {leaf}, held by {owners or 'nobody'}"
+                yield f"owner: {who} is granted {leaf}, held by {owners or 'none'}"
             if event.inside.get(leaf) != (scope.id if scope else None):
                 yield f"owner: {who} has {leaf} from a token that is not its parent's"
             for passed in self._before(leaf, asked) if leaf not in self._taken else ():
@@ -184,7 +185,7 @@ class ReservationRules:
             self._seats[leaf].remove(held)
             del held.covers[leaf], held.inside[leaf]
             if any(inner.inside[leaf] is held for inner in self._seats[leaf]):
-                yield f"loss: {held.owner} gives up {leaf} before its children do"
+                yield f"loss: {held.owner} releases {leaf} before its children do"
             if self._driven.get(leaf) == event.token:
                 self._unsafe.setdefault(leaf, self._tick)
         has_lent_all = bool(leaves) and held.lent.issuperset(leaves)
@@ -282,7 +283,7 @@ class ReservationRules:
         self._has_changed = True
         for leaf in event.leaves:
             if self._frozen[leaf].pop(event.by, None) is None:
-                yield f"frozen: {event.by} thaws {leaf}, which it did not freeze"
+                yield f"frozen: {event.by} unfreezes {leaf}, which it did not freeze"
 
     # -- time -------------------------------------------------------------------------
 

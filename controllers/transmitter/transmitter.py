@@ -287,8 +287,8 @@ class Transmitter:
         check_tick(tick)
         if tick < self._tick:
             raise BadInput(
-                f"tick is {tick}, but the transmitter stands at {self._tick}; time "
-                "does not go back."
+                f"tick is {tick}, but the transmitter is at {self._tick}; a tick "
+                "must not decrease."
             )
         self._tick = tick
 

@@ -255,7 +255,7 @@ def trial_table(
         trials: trials, one row each.
         predicted: posture to the minimum joule loss of the legs in W.
     """
-    note = "Gear friction bears a part of the load; predictions are without friction."
+    note = "Gear friction carries part of the load; predictions ignore friction."
     table = plain_table("\nSimulated", note)
     table.add_column("posture")
     table.add_column("controller")
@@ -373,8 +373,9 @@ def run_posture_search(
     for balance, what in ((found.wanted, wanted.name), (found.found, name)):
         if balance.at_stop:
             print(
-                f"in {what}, {', '.join(balance.at_stop)} may rest on the joint stop, "
-                "which then bears a part of the load; the prediction ignores this.",
+                f"in {what}, {', '.join(balance.at_stop)} may rest on the joint "
+                "stop, which then carries part of the load; the prediction ignores "
+                "this.",
                 file=sys.stderr,
             )
     trials: tuple[PostureTrial, ...] = ()
@@ -423,7 +424,7 @@ def hotter_than_requested(
         before, after = power[wanted, controller], power[found, controller]
         if before is not None and after is not None and after > SAME * before + SAME_W:
             words.append(
-                f"simulated, {found} is hotter under {controller} than {wanted}: "
+                f"in simulation, {found} is hotter under {controller} than {wanted}: "
                 f"{after:.3f} W instead of {before:.3f} W."
             )
     return words

@@ -90,7 +90,7 @@ def _make(folder: Path, path: Path, link: Connection) -> None:
 
         def on_progress(done: int) -> None:
             if done % 25 == 0:
-                link.send(f"video: {done} of {film.frames} pictures …")
+                link.send(f"video: {done} of {film.frames} frames …")
 
         film.write(path, on_progress)
     except TestbedError as error:

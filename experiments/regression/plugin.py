@@ -104,7 +104,7 @@ class RunStanding:
         if not values:
             pytest.fail(
                 f"{self._node.name} takes the fixture {fixture} but has no setting; "
-                f'mark it by @{where}(controller="smart", seconds=20.0).',
+                f'mark it with @{where}(controller="smart", seconds=20.0).',
                 pytrace=False,
             )
         chosen = values.get("controller") if controller is None else controller

@@ -277,7 +277,7 @@ def run_replay_command(cfg: ReplayCfg, out: Path | None, json_file: str | None) 
     if folder is not None:
         write_text(folder / "replay.json", text + "\n")
         write_answers(folder, recording, result, answers)
-        console.print(f"Answers and figures: {folder}", soft_wrap=True, markup=False)
+        console.print(f"Outputs and figures: {folder}", soft_wrap=True, markup=False)
     write_json(json_file, text)
     failures = [a for a in result.answers.values() if a.failure is not None]
     for one in failures:

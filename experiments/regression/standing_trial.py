@@ -135,7 +135,7 @@ class StandingTrial:
     def stays_up(self) -> None:
         """Assert that the robot stood until the end."""
         __tracebackhide__ = True
-        self._require_standing("does not stay up")
+        self._require_standing("does not stay upright")
 
     def is_cooler_than(self, other: "StandingTrial", by: float = 0.0) -> None:
         """Assert that its legs produced less heat than those of another trial.

@@ -84,11 +84,16 @@ def report(
     """Write a self-contained HTML report of runs, or export a run to another format."""
     if to is not None:
         if len(runs) != 1 or video or gif or video_speed is not None:
-            raise BadInput("--to takes one RUN, and no video; give it alone.")
+            raise BadInput(
+                "--to exports one RUN and makes no video; give one RUN, and leave "
+                "out --video, --gif and --video-speed."
+            )
         export_command(runs[0], to, out, robot, json_file)
         return
     if robot is not None:
-        raise BadInput("--robot is of --to; a page finds the robot by itself.")
+        raise BadInput(
+            "--robot needs --to; for a page, leave it out: the run names its robot."
+        )
     from nao_testbed.experiments.common.progress import count_bar  # noqa: PLC0415  # heavy
     from nao_testbed.experiments.report.write import ReportCfg, write_page  # noqa: PLC0415  # heavy
 

@@ -65,11 +65,11 @@ class ExportedRun:
         self.robot: Robot = recorded_robot(self.run.meta, robot_folder)
         self.frame = self.run.frame
         if self.frame.empty:
-            raise BadInput(f"{folder} holds no rows yet; there is nothing to export.")
+            raise BadInput(f"{folder} has no rows yet; there is nothing to export.")
         if self.joints("q") is None:
             raise BadInput(
-                f"{folder} lacks columns such as q.{self.robot.joint_names[0]}; give a "
-                "run that holds joint angles."
+                f"{folder} lacks columns such as q.{self.robot.joint_names[0]}; give "
+                "a run with joint angles."
             )
 
     @property
@@ -98,7 +98,7 @@ class ExportedRun:
             place = {"translation": base[0], "quaternion": base[1]}
             found.append(Transform(parent=WORLD, child=robot.base_link, **place))
         q = self.joints("q")
-        assert q is not None, "looked at before"
+        assert q is not None, "checked before"
         column = {name: q[:, i] for i, name in enumerate(robot.joint_names)}
         for joint in read_tree(robot.urdf):
             rotation = Rotation.from_matrix(turns(joint, column.get(joint.name), n))

@@ -61,8 +61,8 @@ class ForceStory(Checked):
         if abs(self.misalignment_deg) < LEAST_MISALIGNMENT_DEG:
             raise BadInput(
                 f"misalignment_deg = {self.misalignment_deg!r}; give at least "
-                f"{LEAST_MISALIGNMENT_DEG} ° of either sign: legs that do not fight "
-                "have nothing to show."
+                f"{LEAST_MISALIGNMENT_DEG}° of either sign: a smaller error shows "
+                "no internal forces."
             )
         check_controllers(self.controllers)
 

@@ -90,13 +90,13 @@ def event_tables(
     rows = tuple(Row(cells=(number(t, 2), *rest)) for t, *rest in found[:MOST_EVENTS])
     more = len(found) - len(rows)
     one_by_one = DataTable(
-        caption="What happened",
+        caption="Events over time",
         columns=(Column(label="time, s"), *text_columns("robot", "event")),
         rows=rows,
-        note=f"And {more} more; the run folder has them." if more else "",
+        note=f"{more} more events are in the run folder." if more else "",
     )
     counted = DataTable(
-        caption="Events that are only counted",
+        caption="Number of other events",
         columns=(*text_columns("robot", "event"), Column(label="times")),
         rows=tuple(counts),
     )
@@ -138,7 +138,7 @@ def _counts(trial: RecordedTrial) -> list[Row]:
         name = kind
         if kind == FAST_FORWARD:
             skipped = sum(_skipped_s(e) for e in trial.run.events if e.kind == kind)
-            name = f"fast-forward, {number(skipped, 0)} s without physics in all"
+            name = f"fast-forward, {number(skipped, 0)} s without physics in total"
         rows.append(Row(cells=(trial.name, name, str(times))))
     return rows
 
@@ -157,8 +157,8 @@ def settings_tables(trials: Sequence[RecordedTrial]) -> tuple[DataTable, ...]:
     origins = {trial.name: _origin(trial) for trial in trials}
     settings = {trial.name: dict(_flat(trial.run.meta.config)) for trial in trials}
     tables = (
-        _shared("Where it comes from", origins),
-        _differing("Where the robots differ", origins, settings),
+        _shared("Origin", origins),
+        _differing("Differences between the robots", origins, settings),
         _shared("Settings", settings),
     )
     return tuple(table for table in tables if table.rows)
@@ -174,7 +174,7 @@ def _origin(trial: RecordedTrial) -> dict[str, str]:
         "state": trial.run.state,
         "started (UTC)": meta.started_utc.removesuffix("+00:00").replace("T", " "),
         "rows": str(len(trial.frame)),
-        "commit": meta.commit or "not known",
+        "commit": meta.commit or "unknown",
         **{_of_version(name): str(text) for name, text in meta.versions.items()},
     }
 
@@ -316,9 +316,9 @@ def sound_of(trial: RecordedTrial, problems: list[str]) -> SoundPlayer | None:
         size = path.stat().st_size
         if size > MOST_BYTES:
             problems.append(
-                f"{SOUND_FILE} is not in the page: it has {number(size / 1e6, 1)} MB, "
-                f"a page takes {number(MOST_BYTES / 1e6, 0)} MB. Play it from the run "
-                "folder."
+                f"{SOUND_FILE} is not embedded: it has {number(size / 1e6, 1)} MB, "
+                f"the limit is {number(MOST_BYTES / 1e6, 0)} MB. Play it from the "
+                "run folder."
             )
             return None
         data = read_bytes(path)
@@ -326,7 +326,7 @@ def sound_of(trial: RecordedTrial, problems: list[str]) -> SoundPlayer | None:
             file.getnframes()
     except (OSError, EOFError, wave.Error) as error:
         problems.append(
-            f"{SOUND_FILE} cannot be read: {cause_of(error) or 'it is cut off'}."
+            f"{SOUND_FILE} cannot be read: {cause_of(error) or 'it is truncated'}."
         )
         return None
     heard = heard_of(trial)

@@ -48,7 +48,7 @@ def read_rows(run: Run) -> "tuple[pd.DataFrame, list[str]]":
         problems.append(f"part {', '.join(map(str, absent))} of its rows is missing.")
     promised = run.meta.rows
     if promised is not None and len(frame) < promised:
-        problems.append(f"{len(frame)} of its {promised} rows are there.")
+        problems.append(f"{len(frame)} of its {promised} rows exist.")
     if not len(frame):
         problems.append("it has no rows: it ended before the first part was written.")
     elif run.state in {"running", "interrupted"}:
@@ -58,9 +58,11 @@ def read_rows(run: Run) -> "tuple[pd.DataFrame, list[str]]":
 
 def _state_in_words(state: str) -> list[str]:
     if state == "running":
-        return ["the run goes on; this page shows it as it was when it was made."]
+        return [
+            "the run is in progress; this page shows its state when the page was made."
+        ]
     if state == "interrupted":
-        return ["the run was killed; what was younger than its last part is lost."]
+        return ["the run was killed; rows after its last part are lost."]
     if state.startswith("failed: "):
         return [f"the run failed: {state.removeprefix('failed: ')}."]
     return []
@@ -197,7 +199,7 @@ def read_source(folder: Path) -> RunSource:
     """
     if not folder.is_dir():
         what = "is a file" if folder.exists() else "does not exist"
-        raise BadInput(f"{folder} {what}; give a folder that a run has written.")
+        raise BadInput(f"{folder} {what}; give a run folder.")
     if (folder / META_FILE).exists():
         return _read_single(folder)
     trials, _ = _inside(folder)
@@ -205,9 +207,9 @@ def read_source(folder: Path) -> RunSource:
         return _read_heat(folder, list(trials))
     state = "is empty" if not any(folder.iterdir()) else "is not a run folder"
     raise BadInput(
-        f"{folder} {state}: it has neither {META_FILE} nor {HEAT_FILE}, nor folders of "
-        "robots in it. Give a folder that nao-testbed heat, scenario run or sweep has "
-        "written."
+        f"{folder} {state}: it has neither {META_FILE} nor {HEAT_FILE}, nor "
+        "folders of robots. Give a folder that nao-testbed heat, scenario run or sweep "
+        "wrote."
     )
 
 
@@ -221,8 +223,8 @@ def check_one_run(folder: Path, trials: list[RecordedTrial]) -> None:
     if len({(meta.experiment, tuple(meta.command)) for meta in metas}) > 1:
         some = ", ".join(str(trial.run.folder) for trial in trials[:3])
         raise BadInput(
-            f"{folder} holds {len(trials)} runs of different commands; give those that "
-            f"the page shall show, such as {some}."
+            f"{folder} holds {len(trials)} runs of different commands; give the ones "
+            f"to show, such as {some}."
         )
 
 
@@ -283,12 +285,12 @@ def _read_heat(folder: Path, trial_folders: list[Path]) -> RunSource:
             f"{name}: its folder is missing, with its rows." for name in without
         ]
     elif not trials:
-        raise BadInput(f"{folder} has nothing that can be read: {'; '.join(warnings)}")
+        raise BadInput(f"{folder} has no readable data: {'; '.join(warnings)}")
     if heat is None:
         warnings.insert(
             0,
-            f"There is no {HEAT_FILE} that can be read, as of a run that did not come "
-            "to its end: all numbers are computed from the rows that were recorded.",
+            f"There is no readable {HEAT_FILE}, as after an incomplete run: all "
+            "numbers are computed from the recorded rows.",
         )
     return RunSource(
         folder=folder,
@@ -323,6 +325,6 @@ def read_json(path: Path, warnings: list[str]) -> Mapping[str, Any] | None:
         warnings.append(f"{path.name} cannot be read: {cause_of(error)}.")
         return None
     if not isinstance(data, dict):
-        warnings.append(f"{path.name} holds no result.")
+        warnings.append(f"{path.name} has no result.")
         return None
     return data

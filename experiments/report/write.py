@@ -358,8 +358,8 @@ def _read(cfg: ReportCfg) -> list[RunSource | SweepFolder]:
         raise BadInput("no run folder is given; give at least one.")
     if len(cfg.runs) > 1 and cfg.out is None:
         raise BadInput(
-            f"{len(cfg.runs)} runs make one page; say by --out where it goes, such as "
-            f"--out {FILE}."
+            f"{len(cfg.runs)} runs need a file for their page; give it with --out, "
+            f"such as --out {FILE}."
         )
     sources = [
         read_folder(folder) if is_sweep_folder(folder) else read_source(folder)
@@ -371,8 +371,8 @@ def _read(cfg: ReportCfg) -> list[RunSource | SweepFolder]:
         other = by_name.setdefault(source.name, source.folder)
         if other is not source.folder:
             raise BadInput(
-                f"two runs are called {source.name!r}: {other} and {source.folder}. On "
-                "a page nobody could tell them apart; give each once, or rename one."
+                f"two runs are called {source.name!r}: {other} and {source.folder}. "
+                "A page cannot distinguish them; give each once, or rename one."
             )
     return sources
 

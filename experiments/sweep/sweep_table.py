@@ -373,7 +373,7 @@ def _from_trials(
         files = "1 trial file" if len(lost) == 1 else f"{len(lost)} trial files"
         problems.append(
             f"{files} cannot be read and counted as missing. {lost[0]}"
-            + (" Others likewise." if len(lost) > 1 else "")
+            + (" The others have the same problem." if len(lost) > 1 else "")
         )
     keep = _KEEP.validate_python(meta["identity"].get("keep"))
     rows = mark_kept(keep, map(row_of, records))

@@ -211,7 +211,7 @@ class TrialStore:
         except OSError as error:
             raise BadInput(
                 f"{self.folder} cannot be written: {error.strerror}. Give another "
-                "folder by --out."
+                "folder with --out."
             ) from error
         try:
             lock(file, waits=False)
@@ -219,7 +219,7 @@ class TrialStore:
             file.close()
             raise BadInput(
                 f"another sweep is running in {self.folder}; wait for it, or give "
-                "another folder by --out."
+                "another folder with --out."
             ) from None
         self._lock = file
         self._write_meta()
@@ -239,31 +239,31 @@ class TrialStore:
         if not self.folder.exists():
             return
         if not self.folder.is_dir():
-            raise BadInput(f"{self.folder} is a file; give a folder by --out.")
+            raise BadInput(f"{self.folder} is a file; give a folder with --out.")
         path = self.folder / SWEEP_FILE
         try:
             there = sweep_meta(path, read_bytes(path))["identity"]
         except FileNotFoundError:
             if any(p.name not in {LOCK_FILE, TRIALS} for p in self.folder.iterdir()):
                 raise BadInput(
-                    f"{self.folder} has files, but no sweep; give another folder by "
-                    "--out."
+                    f"{self.folder} has files, but no sweep; give another folder "
+                    "with --out."
                 ) from None
             return
         except OSError as error:
             raise BadInput(
                 f"{path} cannot be read: {cause_of(error)}. Remove {self.folder}, or "
-                "give another folder by --out."
+                "give another folder with --out."
             ) from error
         except BadInput as error:
             raise BadInput(
-                f"{error} Remove {self.folder}, or give another folder by --out."
+                f"{error} Remove {self.folder}, or give another folder with --out."
             ) from error
         differs = identity_differences(there, identity(self._spec))
         if differs:
             raise BadInput(
                 f"{self.folder} holds another sweep: {'; '.join(differs)}. Give "
-                "another folder by --out, or undo the change to resume it."
+                "another folder with --out, or undo the change to resume it."
             )
 
     def _write_meta(self) -> None:

@@ -30,7 +30,7 @@ MAX_ALIAS_VALUES = 10_000
 beyond the memory."""
 MAX_DEPTH = 100
 """Largest depth of nested maps and lists."""
-TOO_DEEP = f"is nested too deeply, over {MAX_DEPTH} levels; write it flatter"
+TOO_DEEP = f"is nested too deeply, over {MAX_DEPTH} levels; use fewer levels"
 MAX_INT = 2**63
 """Bound of integers, which must fit into 64 bits."""
 MAX_DIGITS = 66

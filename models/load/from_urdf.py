@@ -49,7 +49,7 @@ def convert_urdf(urdf: Path, folder: Path) -> list[str]:
         RobotDataError: the URDF has a joint, link or shape that is not supported.
     """
     if not urdf.is_file():
-        raise BadInput(f"{urdf} is no file; give a URDF.")
+        raise BadInput(f"{urdf} is not a file; give a URDF.")
     if folder.exists():
         raise BadInput(f"{folder} exists; give a folder that does not.")
     source = parse_xml(urdf)

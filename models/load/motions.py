@@ -100,10 +100,10 @@ def speed_problems(
         need = (times[end] - times[i]) * speeds[i] / limit
         yield Problem(
             placed.places[end - first],
-            f"{track.joint} moves from {math.degrees(angles[i]):g}° at {times[i]:g} s "
-            f"to {math.degrees(angles[end]):g}° at {times[end]:g} s with up to "
+            f"{track.joint} moves from {math.degrees(angles[i]):g}° at {times[i]:g} "
+            f"s to {math.degrees(angles[end]):g}° at {times[end]:g} s with up to "
             f"{math.degrees(speeds[i]):.1f} °/s; accepted: {math.degrees(limit):.1f} "
-            f"°/s. Give it about {need:.2f} s.",
+            f"°/s. Allow about {need:.2f} s.",
         )
 
 

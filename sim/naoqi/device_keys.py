@@ -120,8 +120,8 @@ class DeviceKeys:
             raise BadInput(
                 f"the robot there lacks {len(missing)} of {len(self._candidates)} "
                 f"values that {self._robot.name} has, such as {missing[0]}; it is "
-                "another robot, or its memory is not filled yet. Give its model by "
-                "--robot ROBOT."
+                "another robot, or its memory is not filled yet. Give its model "
+                "with --robot ROBOT."
             )
         self._chosen = chosen
         self.is_recording = _is_number(found.get(RECORDING_OVER))

@@ -143,7 +143,7 @@ def create_run_folder(base: Path, name: str) -> Path:
     except OSError as error:
         raise BadInput(
             f"output folder {base / name} cannot be written: "
-            f"{error.strerror or error}. Give another by --out."
+            f"{error.strerror or error}. Give another with --out."
         ) from error
     raise BadInput(f"{base} holds {_MAX_RUNS_PER_NAME} runs named {name!r}.")
 

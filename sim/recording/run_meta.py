@@ -265,7 +265,7 @@ def recorded_robot(meta: RunMeta, folder: Path | None = None) -> Robot:
     if robot.name != meta.robot:
         raise BadInput(
             f"the run was recorded on robot {meta.robot!r}, but {robot.folder} has "
-            f"{robot.name!r}. Give the folder of {meta.robot!r} by --robot."
+            f"{robot.name!r}. Give the folder of {meta.robot!r} with --robot."
         )
     limits = cast("Mapping[str, float]", data.get("effort_limits_nm", {}))
     absent = cast("list[str]", data.get("absent", []))
@@ -281,6 +281,6 @@ def _recorded_folder(meta: RunMeta) -> Path:
     if named is None or Path(str(named)).name == built_in.name:
         return built_in
     raise BadInput(
-        f"the run was recorded on robot {meta.robot!r} from {named}, which does "
-        f"not exist. Give the folder of that robot by --robot."
+        f"the run was recorded on robot {meta.robot!r} from {named}, which does not "
+        "exist. Give the folder of that robot with --robot."
     )

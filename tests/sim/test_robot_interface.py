@@ -112,7 +112,7 @@ def test_a_command_that_no_robot_obeys_is_refused_whole(
 
 
 def test_a_command_of_another_size_is_refused(robot: PacedRobot) -> None:
-    with pytest.raises(BadInput, match="one a joint"):
+    with pytest.raises(BadInput, match="one per joint"):
         robot.write(Command(stiffness=np.ones(3)))
 
 

@@ -223,9 +223,9 @@ def test_half_of_a_bad_command_is_not_obeyed(walker: SimulatedRobot) -> None:
 def test_a_command_of_another_shape_is_refused(
     walker: SimulatedRobot, shape: tuple[int, ...]
 ) -> None:
-    with pytest.raises(BadInput, match=r"give \(6,\), one a joint"):
+    with pytest.raises(BadInput, match=r"give \(6,\), one per joint"):
         walker.write(Command(stiffness=np.zeros(shape)))
-    with pytest.raises(BadInput, match=r"give \(6,\), one a joint"):
+    with pytest.raises(BadInput, match=r"give \(6,\), one per joint"):
         walker.write(Command(target=np.zeros(shape)))
 
 

@@ -386,7 +386,7 @@ class HotEngine:
         if temperature.shape != self._is_hot.shape:
             raise BadInput(
                 f"temperatures have shape {temperature.shape}; give "
-                f"{self._is_hot.shape}, one a motor."
+                f"{self._is_hot.shape}, one per motor."
             )
         has_failed = ~np.isfinite(temperature)
         self.failed_readings += int(np.count_nonzero(has_failed))

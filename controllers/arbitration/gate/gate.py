@@ -310,7 +310,7 @@ class Gate:
         self._writer.check_open()
         if tick != self._ledger.tick:
             raise BadInput(
-                f"flush at tick {tick}, but the ledger stands at {self._ledger.tick}; "
+                f"flush at tick {tick}, but the ledger is at {self._ledger.tick}; "
                 "advance the ledger to this tick first."
             )
         with self._quiet:  # listeners may call the gate or the ledger

@@ -159,7 +159,7 @@ class BodyCalls(Core):
         Returns:
             True if all holders released the state at once.
         """
-        by, find = check_name(by, "an asker") if by else "", self.resources.state
+        by, find = check_name(by, "a requester") if by else "", self.resources.state
         with self._calls.at(tick):
             for _ in range(MOST_TURNS):
                 states, following = find(group, wanted)

@@ -97,13 +97,14 @@ class Calls(AbstractContextManager[None]):
         now, turns = self._timers.now, self._trace.turns
         if max(self.depth, turns) >= DEEPEST_CALL:
             raise BadInput(
-                "policies or listeners call the ledger in answer to each other's calls "
-                f"{DEEPEST_CALL} times over; one of them has to return without calling."
+                "policies or listeners called the ledger from within each other's "
+                f"calls, {DEEPEST_CALL} levels deep; one of them must return without "
+                "a call."
             )
         if tick < now or ((self.depth or turns) and tick != now):
             raise BadInput(
-                f"tick is {tick}, but it is {now} already; time does not go back, and "
-                "stands still while policies are asked and listeners told."
+                f"tick is {tick}, but the ledger is at {now}; a tick must not "
+                "decrease, nor change while a policy or listener runs."
             )
 
     def run_timers(self, before: int) -> None:
@@ -184,7 +185,9 @@ class Core:
         """
         self._calls.check(tick)
         if self._calls.depth or self._trace.turns:
-            raise BadInput("a policy or listener cannot let time pass; return first.")
+            raise BadInput(
+                "a policy or listener cannot advance the tick; return first."
+            )
         self._calls.run_timers(tick + 1)
         self._timers.now = tick
         if self._trace.listeners:

@@ -151,7 +151,7 @@ class Ledger(GateCalls, BodyCalls):
         waiting = self._queue.find(number)
         if waiting is None:
             known = map(str, self._queue.waiting)
-            raise UnknownName("Request", str(number), known, "those that wait")
+            raise UnknownName("Request", str(number), known, "the waiting requests")
         return waiting.ticket
 
     def follow(self, owner: str, token: Token) -> Present:
@@ -315,8 +315,8 @@ class Ledger(GateCalls, BodyCalls):
             for leaf in leaves:
                 if leaf.kind is ResourceKind.CUMULATIVE:
                     raise BadInput(
-                        f"{leaf.name!r} is shared by rates; release it, and ask anew: "
-                        "what is lent comes back whole."
+                        f"{leaf.name!r} is shared by rates; release it and request "
+                        "it again: a loan is returned as a whole."
                     )
             self._see(reservation.owner)
             owner, lent, now = reservation.owner.name, names_of(leaves), self.tick

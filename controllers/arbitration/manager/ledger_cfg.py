@@ -62,7 +62,7 @@ class LedgerCfg:
             rules = checked_priorities(what, getattr(self, what))
             object.__setattr__(self, what, rules)
         positive = f"give a positive number, {SHORTEST_S:g} or more", SHORTEST_S
-        passing = "give 0 to let nobody pass, or a positive number", 0.0
+        passing = "give 0 to forbid overtaking, or a positive number", 0.0
         for name, accepted, least in (
             ("tick_s", *positive),
             ("retry_s", *positive),

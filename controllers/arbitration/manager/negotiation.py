@@ -160,7 +160,7 @@ class Negotiation:
                     ),
                 )
                 if type(said) is not Answer:
-                    raise TypeError(f"{said!r} is no Answer; see ConflictPolicy")
+                    raise TypeError(f"{said!r} is not an Answer; see ConflictPolicy")
                 answer = said if said is KEEP else checked(said)
             except Exception as fault:  # noqa: BLE001  a user's callback may raise anything
                 error = error_text(fault)

@@ -173,7 +173,7 @@ class OwnerCalls(Core):
             if record.children:
                 names = ", ".join(child.name for child in record.children)
                 raise BadInput(
-                    f"owner {record.name!r} still has parts: {names}; forget these "
+                    f"owner {record.name!r} still has parts: {names}; remove them "
                     "first."
                 )
             self._drop(record)
@@ -241,18 +241,18 @@ class OwnerCalls(Core):
         if record is None:
             if parent is not None and len(parent.line) > DEEPEST_OWNER:
                 raise BadInput(
-                    f"owner {name!r} would be {len(parent.line)} owners deep; "
-                    f"at most {DEEPEST_OWNER} are."
+                    f"owner {name!r} would be {len(parent.line)} levels deep; at "
+                    f"most {DEEPEST_OWNER} are accepted."
                 )
             self._owners_added += 1
             record = owners[name] = OwnerRecord(owner, parent, self._owners_added)
             if parent:
                 parent.children[record] = None
         elif record.parent is not parent:
-            above = record.parent.name if record.parent else "nobody"
+            above = record.parent
+            place = f"is a part of {above.name!r}" if above else "has no parent"
             raise BadInput(
-                f"owner {name!r} is known as a part of {above!r}; it cannot "
-                f"become a part of {owner.parent or 'nobody'!r}."
+                f"owner {name!r} {place}; its parent cannot change to {owner.parent!r}."
             )
         elif record.is_starting or (record.started is not None and record.has_any()):
             raise _name_taken(record)
@@ -343,6 +343,7 @@ def _name_taken(record: OwnerRecord) -> BadInput:
     held = {leaf.name for one in record.reservations for leaf in one.shares}
     what = f" and holds {', '.join(sorted(held))}" if held else ""
     return BadInput(
-        f"another behaviour acts by the name {record.name!r}{what}; stop that one "
-        "first, or give this one a name of its own: two of one name would be one owner."
+        f"another behaviour is already the owner {record.name!r}{what}; stop it "
+        "first, or choose another name: two behaviours of one name would be one "
+        "owner."
     )

@@ -206,7 +206,7 @@ class WaveParameters(MoveParameters):
 class Wave(Move):
     """Schema that waves with the right arm."""
 
-    info = SchemaInfo("wave", "Waves.", period_s=0.02, parameters=WaveParameters)
+    info = SchemaInfo("wave", "Wave.", period_s=0.02, parameters=WaveParameters)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -75,7 +75,7 @@ class GuardCfg(Checked):
         if self.release_factor < 1.0:
             raise BadInput(
                 f"release_factor = {self.release_factor}; give 1 or more: thresholds "
-                "must not be lower while the limit comes back."
+                "must not be lower while the limit is restored."
             )
 
 

@@ -54,7 +54,7 @@ def missing_right(ledger: Ledger, stream: Stream, lent: Collection[str] = ()) ->
         try:
             reason = ledger.authorise(stream.token, leaf)
         except UnknownName:  # it was removed from the list of resources
-            return f"{leaf}: not known any more"
+            return f"{leaf}: no longer known"
         if reason is not None and leaf not in lent:
             return f"{leaf}: {reason}"
     return ""

@@ -359,7 +359,7 @@ class PlacedOrder:
         if unit is Unit.MOTION:
             return self.way if outputs.motion is None else (outputs.motion,)
         content = outputs.light if unit is Unit.LIGHT else outputs.sound
-        assert content is not None, f"{unit} is no unit of {outputs.name!r}"
+        assert content is not None, f"{unit} is not a unit of {outputs.name!r}"
         return content
 
     def contents(self) -> Iterator[tuple[Unit, Content]]:

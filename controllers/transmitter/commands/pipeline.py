@@ -309,7 +309,7 @@ class CommandController:
             receipt = before.streams.get(Unit.MOTION)
             is_over = before.is_over if receipt is None else receipt.is_over
             if is_over and not (receipt and receipt.is_done):
-                why = f"{before.name!r}, which it follows, did not come to its end"
+                why = f"{before.name!r}, which it follows, was not completed"
                 self._close(order, EndReason.DELETED, why, tick)
                 continue
             left = receipt.items_left if receipt else None

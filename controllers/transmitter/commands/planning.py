@@ -102,12 +102,12 @@ class Planner:
         motion = outputs.motion
         if motion and motion.start and (why := self._belief.false_end(motion, None)):
             raise BadInput(
-                f"motion {motion.name!r}: {why}. Bring it there, or leave `end` out."
+                f"motion {motion.name!r}: {why}. Make it end there, or leave `end` out."
             )
         if is_interrupt and (len(outputs.units) != 1 or outputs.is_synchronous):
             raise BadInput(
                 f"command {outputs.name!r} cannot interrupt: it has the outputs "
-                f"{', '.join(outputs.units)}; give one that has a single one, and no "
+                f"{', '.join(outputs.units)}; give a command with one output and no "
                 "points."
             )
         self._count += 1
@@ -165,7 +165,7 @@ class Planner:
                 if not refusal:
                     self._set_way(order, posture, way)
                     return ""
-                why += f": the way from there {refusal}"
+                why += f": the path from there {refusal}"
         return f"{why}; give the command again."
 
     # -- internals ---------------------------------------------------------------------
@@ -193,8 +193,8 @@ class Planner:
         if posture is None:
             order.refused = NotOrdered.POSTURE_UNKNOWN
             order.detail = (
-                f"{says} {goal}, and the present posture is not known; tell it, or "
-                "give a motion that begins in any."
+                f"{says} {goal}, but the present posture is unknown; set it, or give "
+                "a motion that begins in any posture."
             )
         else:
             order.refused = NotOrdered.NO_WAY

@@ -106,7 +106,7 @@ class PostureBelief:
         seen = self.seen()
         if motion is None or state is None or seen in (None, state):
             return ""
-        return f"it begins in {motion.start}, and the robot is seen in {seen}"
+        return f"it begins in {motion.start}, but the sensors show the robot in {seen}"
 
     def _believe(self, posture: str | None) -> None:
         """Set the estimate; the observed state may lag behind it."""
@@ -116,5 +116,5 @@ class PostureBelief:
 
 def wrong_start_text(start: str | None, here: str | None) -> str:
     """Return the error text for a robot outside the start posture."""
-    where = here or "no known posture"
-    return f"it begins in {start}, and the robot is in {where} now"
+    where = f"the robot is now in {here}" if here else "its present posture is unknown"
+    return f"it begins in {start}, but {where}"

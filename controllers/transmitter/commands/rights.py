@@ -37,7 +37,7 @@ class Rights:
             leaves = self._leaves(content)
             if not leaves and content != ():
                 order.refused = NotOrdered.NO_DEVICE
-                order.detail = f"the robot has nothing to put out {unit} with."
+                order.detail = f"the robot has no device for {unit}."
                 return
             lent = self._ledger.lent(token) if token is not None else ()
             if why := self.refusal(token, leaves, lent):

@@ -53,7 +53,7 @@ class TooFast:
         """Return the violation as text."""
         return (
             f"{self.motor} would move with up to {math.degrees(self.speed):.1f} °/s "
-            f"between {self.from_s:g} s and {self.to_s:g} s; it can "
+            f"between {self.from_s:g} s and {self.to_s:g} s; its limit is "
             f"{math.degrees(self.limit):.1f} °/s"
         )
 

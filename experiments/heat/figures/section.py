@@ -116,9 +116,9 @@ def heat_figures(
     plans = [
         *(_temperature_plan(part, frames) for part in parts_of(result)),
         PlannedFigure(
-            caption="Joule loss of the legs over time. Dashed: minimum for the final "
-            "posture of the coolest robot, without gear friction and with gear "
-            "friction bearing as much of the load as it can.",
+            caption="Joule loss of the legs over time. Dashed: minimum for the "
+            "final posture of the coolest robot, without gear friction and "
+            "with gear friction carrying as much of the load as possible.",
             draw=lambda: (
                 None if robot is None else power_over_time(result, frames, robot)
             ),

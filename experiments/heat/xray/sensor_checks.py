@@ -179,7 +179,7 @@ def _refuse_gravity(log: Log) -> None:
         return
     if len(axes) < 3:
         raise BadInput(
-            f"{log.path} has the accelerometer's {', '.join(axes)} alone; give x, y "
+            f"{log.path} has only {', '.join(axes)} of the accelerometer; give x, y "
             "and z, or none."
         )
     size = float(np.nanmedian(np.linalg.norm(list(axes.values()), axis=0)))

@@ -70,7 +70,7 @@ def _heat(found: Xray) -> str:
     if legs.useless_w < 0.0:
         return (
             f"The legs dissipate {legs.loss_w:.2f} W, less than the "
-            f"{legs.needed_w:.2f} W needed: gear friction bears a part of the load."
+            f"{legs.needed_w:.2f} W needed: gear friction carries part of the load."
         )
     return (
         f"The legs dissipate {legs.loss_w:.2f} W: {legs.needed_w:.2f} W needed to "
@@ -200,14 +200,14 @@ def wrench_table(found: Xray) -> DataTable:
     cells = [number(value, 1) for value in w.force_n]
     cells += [number(value, 2) for value in w.moment_nm]
     return DataTable(
-        caption="Internal wrench on the left sole; opposite on the right one",
+        caption="Internal wrench on the left sole; the right sole has the opposite",
         columns=(
             Column(label="ahead", unit="N"),
             Column(label="left", unit="N"),
             Column(label="up", unit="N"),
-            Column(label="about ahead", unit="N·m"),
-            Column(label="about left", unit="N·m"),
-            Column(label="about up", unit="N·m"),
+            Column(label="about x (forward)", unit="N·m"),
+            Column(label="about y (left)", unit="N·m"),
+            Column(label="about z (up)", unit="N·m"),
         ),
         rows=(Row(cells=tuple(cells)),),
     )

@@ -80,7 +80,7 @@ def attach(parts: Parts, connection: Connection) -> LiveRobot:
             if not is_open or not link.report(live, served.late_s):
                 served.step = served.slot
                 print(
-                    "The page has ended; the robot is still served.",
+                    "The page has stopped; the robot is still served.",
                     file=sys.stderr,
                     flush=True,
                 )

@@ -250,8 +250,8 @@ def _notes(
     ]
     if any(misalignment(trial, robots[trial.name]).any() for trial in trials):
         notes.append(
-            "Joint angles are those of the encoders with the calibration errors of the "
-            "settings put back."
+            "Joint angles are encoder readings, corrected by the calibration errors "
+            "in the settings."
         )
     slope = slope_deg(trials[0])
     if slope:
@@ -260,8 +260,7 @@ def _notes(
         notes.append("Each ball is a group of LEDs in its mean colour, grey when off.")
     if any(any(motion.said) for motion in motions):
         notes.append(
-            "What is said or played is written above the robot; the scene itself is "
-            "silent."
+            "Speech and sounds are shown as text above the robot; the scene is silent."
         )
     return notes
 
@@ -274,16 +273,16 @@ def base_notes(trials: Sequence[RecordedTrial]) -> list[str]:
     if known:
         whose = f" of {', '.join(known)}" if guessed else ""
         notes.append(
-            f"The base{whose} is where the simulator had it: the truth, which no "
-            "sensor tells."
+            f"The pose of the base{whose} is the true pose from the simulator, which "
+            "no sensor measures."
         )
     if guessed:
         whose = f" of {', '.join(guessed)}" if known else ""
         notes.append(
-            f"The pose of the base{whose} is not recorded. Its tilt is estimated from "
-            "accelerometer and gyroscope, its height from the lowest point of the "
-            "body, which touches the ground; points that touch stay where they are. "
-            "Heading, slides and flights are not known."
+            f"The pose of the base{whose} is not recorded. Its tilt is estimated "
+            "from accelerometer and gyroscope, its height from the lowest point of "
+            "the body, which touches the ground. Contact points are "
+            "assumed fixed: heading, sliding and flight are unknown."
         )
     return notes
 

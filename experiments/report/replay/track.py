@@ -341,6 +341,6 @@ def _channel(trial: RecordedTrial, name: str, members: tuple[str, ...]) -> Float
     values = trial.frame.reindex(columns=columns)
     for column in columns:
         if values[column].isna().all():
-            raise BadInput(f"its rows hold no {column}")
+            raise BadInput(f"its rows have no column {column}")
     known: FloatArray = np.nan_to_num(values.to_numpy(float))
     return known

@@ -148,7 +148,7 @@ class OfTopLevel(ScenarioEvent):
 
 
 class StartEvent(OfTopLevel):
-    """Wake a behaviour."""
+    """Start a behaviour."""
 
     start: BehaviourPath
     """A behaviour of the top level."""
@@ -159,7 +159,7 @@ class StartEvent(OfTopLevel):
 
 
 class StopEvent(OfTopLevel):
-    """Put a behaviour to sleep, with all its children."""
+    """Stop a behaviour and all its children."""
 
     stop: BehaviourPath
     """A behaviour of the top level."""
@@ -170,7 +170,7 @@ class StopEvent(OfTopLevel):
 
 
 class SayEvent(ScenarioEvent):
-    """Say a text."""
+    """Speak a text."""
 
     say: Annotated[Name, Field(max_length=LONGEST_TEXT)]
     """The text."""
@@ -322,7 +322,7 @@ class GroundForm(Part):
 
 
 class GroundEvent(ScenarioEvent):
-    """Change the ground."""
+    """Change the slope or friction of the ground."""
 
     ground: GroundForm
 
@@ -370,7 +370,7 @@ class ModulateForm(Part):
 
 
 class ModulateEvent(ScenarioEvent):
-    """Change parameters of a behaviour that is awake."""
+    """Change parameters of an active behaviour."""
 
     modulate: ModulateForm
     """Behaviour and new values."""

@@ -150,7 +150,7 @@ class ConditionExpectation(Expectation):
 
 
 class HappensExpectation(ConditionExpectation):
-    """A condition comes true, in the whole run or in a part of it."""
+    """A condition becomes true, in the whole run or in a part of it."""
 
     key = "happens"
     ways = "at_s, or from_s and to_s, or after"
@@ -186,11 +186,11 @@ class HappensExpectation(ConditionExpectation):
 
 
 class NeverExpectation(ConditionExpectation):
-    """A condition does not come true, in the whole run or in a part of it."""
+    """A condition does not become true, in the whole run or in a part of it."""
 
     key = "never"
     never: AnyCondition
-    """Condition that does not come true."""
+    """Condition that must not become true."""
     from_s: Seconds | None = None
     """Start of the interval in s."""
     to_s: Seconds | None = None
@@ -235,7 +235,7 @@ class ConditionJudge(Judge[ConditionExpectation], of=ConditionExpectation):
 
 
 class OrderExpectation(Expectation):
-    """Conditions come true in this order, or in one slot."""
+    """Conditions become true in this order, or in one slot."""
 
     order: Annotated[list[AnyCondition], Field(min_length=2)]
     """Conditions in order."""
@@ -604,7 +604,7 @@ class CountsJudge(Judge[CountsExpectation], of=CountsExpectation):
 
 
 class AtTimeExpectation(Expectation):
-    """All these claims are true at one time."""
+    """All claims hold at one time."""
 
     at_s: Seconds
     """Time in s."""

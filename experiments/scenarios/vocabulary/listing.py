@@ -250,25 +250,32 @@ def _said(entry: Entry) -> str:
 
 
 _COLUMNS: Mapping[str, Columns] = {
-    "motions": {"way": _way, "takes": _length, "pause points, s": _listed("stops_s")},
-    "lights": {"takes": _length, "LEDs": _listed("leds")},
-    "sounds": {"sounds": _sound},
+    "motions": {
+        "from, to": _way,
+        "duration": _length,
+        "pause points (s)": _listed("stops_s"),
+    },
+    "lights": {"duration": _length, "LEDs": _listed("leds")},
+    "sounds": {"content": _sound},
     "commands": {"outputs (points)": _outputs},
     "postures": {
         "state": lambda one: one["state"] or "",
         "support": _listed("effectors"),
     },
     "schemas": {
-        "does": _said,
-        "with": _parameters,
+        "description": _said,
+        "parameters": _parameters,
         "outputs": lambda one: ", ".join(o["name"] for o in one["outputs"]),
     },
-    "policies": {"does": _said, "with": lambda one: one_line(one["settings"])},
-    "conditions": {
-        "claims": _said,
-        "": lambda one: "lasts" if one["lasts"] else "happens",
+    "policies": {
+        "description": _said,
+        "parameters": lambda one: one_line(one["settings"]),
     },
-    "events": {"do": _said},
-    "expectations": {"claim": _said},
+    "conditions": {
+        "description": _said,
+        "kind": lambda one: "lasts" if one["lasts"] else "happens",
+    },
+    "events": {"description": _said},
+    "expectations": {"description": _said},
 }
 """Columns after the name by kind: head, and the function that returns the cell."""

@@ -302,7 +302,7 @@ else:
     SweepFile = part_of(
         RobotSetting,
         "SweepFile",
-        "A sweep: every grid point for every robot that is drawn.",
+        "A sweep: every grid point for every sampled robot.",
         (*SETTING, *(name for name in BY_NAME if name != EFFORT_LIMIT)),
         _in_sweep,
         base=SweepHead,
@@ -354,7 +354,7 @@ def _check_controller(name: str, controllers: Any, notes: Notes) -> None:
         case list():
             names = controllers
         case _:
-            problem = "each robot draws one controller; with keep, give a list of them."
+            problem = "controller is sampled per robot; with keep, give a list."
             notes.add(("controller",), problem)
             return
     where = "the controllers of this sweep"

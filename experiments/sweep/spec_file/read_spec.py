@@ -445,7 +445,7 @@ class _SpecReader:
                     check_value(robot, parameter.name, value)
                 except BadInput as error:
                     problem = (
-                        f"drawn for robot {number}: {error} Or give clip: [.., ..]."
+                        f"sampled for robot {number}: {error} Or give clip: [.., ..]."
                     )
                     self._notes.add((parameter.name.partition(".")[0],), problem)
                     break

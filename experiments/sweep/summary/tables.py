@@ -161,11 +161,12 @@ def summary_table(sweep: Sweep) -> DataTable:
             (str(name), *(quantity.text(row) for quantity in quantities))
             for name, row in summary.to_dict("index").items()
         ),
-        "Median (5 to 95 % of the robots). Loss: Joule loss of the legs in the whole "
-        f"run, relative to {reference} on the same robot, where both stood. Power: "
-        "final power of the legs. Minimum: optimal contact forces in the last posture, "
-        "with gear friction bearing as much of the load as it can, or without gear "
-        "friction. Settling: the power of the legs stays within 5 % of its final value."
+        "Median (5 to 95 % of the robots). Loss: Joule loss of the legs in the "
+        f"whole run, relative to {reference} on the same robot, where both stood. "
+        "Power: final power of the legs. Minimum: optimal contact forces in the "
+        "last posture, with gear friction carrying as much of the load as possible, "
+        "or without gear friction. Settling: the power of the legs stays within 5 % "
+        "of its final value."
         + (
             " The median is over all robots that stood." if summary["hot"].any() else ""
         ),

@@ -142,7 +142,7 @@ def test_states_know_their_set() -> None:
     tree = ResourceTree(SMALL)
     assert tree.state_group("Sit") == "State"
     for name in ("Wrist", "CPU", "State"):
-        with pytest.raises(BadInput, match=r"is no state\. States are: Sit, Stand"):
+        with pytest.raises(BadInput, match=r"is not a state\. States are: Sit, Stand"):
             tree.state_group(name)
 
 
@@ -161,17 +161,17 @@ REFUSED: dict[str, tuple[Callable[[], object], type[BadInput], str]] = {
     "name twice": (
         lambda: ResourceTree(over("root", leaf("A"), over("B", leaf("A")))),
         BadInput,
-        "resource 'A' is twice in the tree, under 'root' and under 'B'",
+        "resource 'A' appears twice in the tree, under 'root' and under 'B'",
     ),
     "name of the root below": (
         lambda: ResourceTree(over("root", over("B", leaf("root")))),
         BadInput,
-        "resource 'root' is twice in the tree",
+        "resource 'root' appears twice in the tree",
     ),
     "empty name": (
         lambda: ResourceTree(over("root", leaf(" "))),
         BadInput,
-        "the name of a resource under 'root' is ' ': empty",
+        "the name of a resource under 'root' is ' ': it is blank",
     ),
     "states and others": (
         lambda: ResourceTree(over("root", leaf("Sit", STATE), leaf("A"))),
@@ -196,12 +196,12 @@ REFUSED: dict[str, tuple[Callable[[], object], type[BadInput], str]] = {
     "taken name": (
         lambda: ResourceTree(SMALL).with_resource("Wrist", "root"),
         BadInput,
-        "resource 'Wrist' is there already, under 'Arm'",
+        "resource 'Wrist' already exists under 'Arm'",
     ),
     "new empty name": (
         lambda: ResourceTree(SMALL).with_resource("", "root"),
         BadInput,
-        "the name of a resource is '': empty",
+        "the name of a resource is '': it is blank",
     ),
     "other among states": (
         lambda: ResourceTree(SMALL).with_resource("ball", "State"),

@@ -45,14 +45,17 @@ def row(*values: object) -> Row:
         (None, "its panel() returned None; return a Panel."),
         ("text", "its panel() returned 'text'"),
         (Panel(rows=("x",)), "rows.0 of its panel is 'x'"),  # type: ignore[arg-type]
-        (Panel(rows=(row(1.0, 2.0),)), "has 2 values; give 1, one a column."),
+        (Panel(rows=(row(1.0, 2.0),)), "has 2 values; give 1, one per column."),
         (Panel(rows=(row(object()),)), "rows.0.values.0"),
         (Panel(rows=(row("x" * 201),)), "rows.0.values.0"),
         (Panel(rows=(row(1.0),) * 81), "at most 80 items"),
         (Panel(rows=(Row(name="", values=(1.0,)),)), "rows.0.name"),
         (Panel(plot=Plot(title="t", lines=())), "plot.lines"),
-        (Panel(plot=Plot(title="t", lines=(Line(name="a", value=1.0),) * 2)), "alike"),
-        (Panel(settings=(Setting(name="a", value=1.0),) * 2), "alike: a, a"),
+        (
+            Panel(plot=Plot(title="t", lines=(Line(name="a", value=1.0),) * 2)),
+            "duplicate names",
+        ),
+        (Panel(settings=(Setting(name="a", value=1.0),) * 2), "duplicate names: a, a"),
         (Panel(settings=(Setting(name="a", value=None),)), "settings.0.value"),  # type: ignore[arg-type]
     ],
 )

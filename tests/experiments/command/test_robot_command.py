@@ -96,7 +96,7 @@ def test_an_edited_copy_is_refused_until_its_urdf_is_written(
     [
         ("robot --write-urdf", "needs --robot with the folder"),
         ("robot --robot g1 --from-urdf a.urdf b", "--from-urdf takes no other option"),
-        ("robot --from-urdf a.urdf b", "a.urdf is no file; give a URDF"),
+        ("robot --from-urdf a.urdf b", "a.urdf is not a file; give a URDF"),
         ("robot --copy .", ". exists; give a folder that does not."),
     ],
 )

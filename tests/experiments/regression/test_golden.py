@@ -111,7 +111,7 @@ def test_a_damaged_file_is_refused(
 
 
 def test_who_fell_has_no_golden_run(weak: StandingTrial, tmp_path: Path) -> None:
-    with pytest.raises(AssertionError, match="does not stay up"):
+    with pytest.raises(AssertionError, match="does not stay upright"):
         golden(tmp_path, regenerate=True).check(weak)
     assert not list(tmp_path.iterdir())
 

@@ -49,7 +49,7 @@ def test_who_falls_fails_every_assertion(
     weak: StandingTrial, fixed: StandingTrial
 ) -> None:
     assert re.fullmatch(
-        r"constant:0\.01 does not stay up: it fell at \d\.\d\d s of 2 s\.",
+        r"constant:0\.01 does not stay upright: it fell at \d\.\d\d s of 2 s\.",
         sentence_of(weak.stays_up),
     )
     judged = (

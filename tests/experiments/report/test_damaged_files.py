@@ -228,7 +228,7 @@ def test_a_damaged_description_of_a_sweep_is_told(
         found = read_folder(folder)
         said[f"{place}: {value!r}"] = told(found.problems, folder)
         assert found.sweep.frame.equals(whole.frame)
-        with pytest.raises(BadInput, match="or give another folder by --out"):
+        with pytest.raises(BadInput, match="or give another folder with --out"):
             run_sweep(spec, folder, work=heat)
     data_regression.check(said)
 

@@ -113,7 +113,7 @@ def test_the_page_begins_with_picture_replay_and_results(text: str) -> None:
     body = text[text.index("<main>") :]
     parts = (
         *('class="photo"', 'data-replay="replay1"', ">Results<", ">All results ("),
-        *(">Figures<", ">Tables<", "Joints, PoseInit", ">Events<", ">How it was made<"),
+        *(">Figures<", ">Tables<", "Joints, PoseInit", ">Events<", ">Settings<"),
     )
     places = [body.index(part) for part in parts]
     assert places == sorted(places)

@@ -131,7 +131,7 @@ def test_a_killed_run_makes_a_page_that_says_so_first(
         ("nowhere", "nowhere does not exist"),
         (".", ". is empty"),
         ("{run} {run}", "two runs are called 'run'"),
-        ("{run} {run}/smart", "say by --out where it goes"),
+        ("{run} {run}/smart", "give it with --out"),
         ("{run} --out .", "--out . is a folder"),
         ("{run} --out gone/page.html", "--out gone/page.html cannot be written"),
         (f"{{run}} --out {KERNEL}/page.html", f"--out {KERNEL}/page.html cannot be"),
@@ -174,7 +174,7 @@ def test_rows_without_angles_make_a_page_without_a_replay(copy_of: Copy) -> None
         frame = pd.read_parquet(path)
         frame[[c for c in frame.columns if not c.startswith("q.")]].to_parquet(path)
     text = write_report(ReportCfg(runs=(folder,))).read_text(encoding="utf-8")
-    assert "There is no replay: its rows hold no q.HeadYaw." in text
+    assert "There is no replay: its rows have no column q.HeadYaw." in text
 
 
 def test_a_robot_that_is_gone_is_told(copy_of: Copy) -> None:

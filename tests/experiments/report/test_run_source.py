@@ -52,7 +52,7 @@ def test_a_killed_run_is_read_from_its_rows(killed: Path) -> None:
     assert source.heat is None
     assert [len(trial.frame) > 0 for trial in source.trials] == [True, True]
     told = "\n".join(source.warnings)
-    assert "computed from the rows" in source.warnings[0]
+    assert "computed from the recorded rows" in source.warnings[0]
     assert "fixed: the run was killed" in told
     assert "smart: its rows end at 3" in told
 
@@ -66,7 +66,7 @@ def test_damaged_files_are_left_out_and_told(copy_of: Copy) -> None:
     source = read_source(folder)
     told = "\n".join(source.warnings)
     assert "part-00000.parquet is damaged" in told
-    assert "fixed: 0 of its 150 rows are there" in told
+    assert "fixed: 0 of its 150 rows exist" in told
     assert "smart: 1 damaged line" in told
     fixed, smart = source.trials
     assert not len(fixed.frame)
@@ -107,7 +107,7 @@ def test_a_description_that_cannot_be_read_leaves_a_robot_out(copy_of: Copy) -> 
     assert "smart is left out" in "\n".join(read_source(folder).warnings)
     (folder / "fixed" / "meta.json").write_text("{", "utf-8")
     (folder / "heat.json").unlink()
-    with pytest.raises(BadInput, match="nothing that can be read"):
+    with pytest.raises(BadInput, match="no readable data"):
         read_source(folder)
 
 
@@ -118,7 +118,7 @@ def test_a_run_that_goes_on_says_so(copy_of: Copy) -> None:
     path.write_text(json.dumps({**meta, "state": "running", "rows": None}), "utf-8")
     with (folder / "events.jsonl").open("a", encoding="utf-8") as events:
         lock(events)
-        assert "the run goes on" in "\n".join(read_source(folder).warnings)
+        assert "the run is in progress" in "\n".join(read_source(folder).warnings)
 
 
 def test_robots_of_one_controller_are_told_apart_by_their_folders(

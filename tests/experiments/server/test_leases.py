@@ -259,7 +259,7 @@ def test_a_pause_that_does_not_end_in_time_is_a_loss(harness: Harness) -> None:
             assert not one.wait()
         assert one.lost is not None
         assert (one.lost.why, one.lost.by) == (LossCause.PAUSED, "two")
-        assert str(one.lost) == "paused for 'two', and not given back in time"
+        assert str(one.lost) == "paused for 'two', and not returned in time"
 
 
 def test_who_is_overridden_learns_by_whom(make: Callable[..., Harness]) -> None:
@@ -324,7 +324,7 @@ def test_who_waits_is_alive(harness: Harness) -> None:
 def test_a_lease_begins_once_at_a_time(harness: Harness) -> None:
     lease = harness.of("one").lease("ball", owner="one")
     assert not lease.wait()
-    with lease, pytest.raises(BadInput, match="has begun; close it first"):
+    with lease, pytest.raises(BadInput, match="has already begun; close it first"):
         lease.begin()
     lease.close()
     lease.close()
@@ -334,7 +334,7 @@ def test_a_lease_says_what_is_wrong_with_it(harness: Harness) -> None:
     one = harness.of("one")
     with pytest.raises(BadInput, match=r"'bal' is not in .*Did you mean 'ball'"):
         one.lease("bal", owner="one").begin()
-    with pytest.raises(BadInput, match="asks for nothing"):
+    with pytest.raises(BadInput, match="requests nothing"):
         one.lease(owner="one")
     with pytest.raises(BadInput, match="Conflict policy 'paus'"):
         one.lease("ball", owner="one", policy="paus")

@@ -308,7 +308,7 @@ def test_a_file_with_a_token_is_for_its_owner_alone(
 SERVE = "serve --port 0 --state {tmp}/epoch "
 BAD = {
     "list --url nonsense": "malformed",
-    "take --url {url}": "asks for nothing",
+    "take --url {url}": "requests nothing",
     "take bal --url {url}": "Did you mean 'ball'?",
     "take ball ball --url {url}": "twice",
     "take ball --timeout -1 --url {url}": "--timeout = -1.0",

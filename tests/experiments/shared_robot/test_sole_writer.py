@@ -113,7 +113,7 @@ def test_the_loop_moves_the_robot_as_the_gate_of_a_sole_owner(
 
 def test_two_loops_do_not_undo_each_others_commands(stand: SimulatedRobot) -> None:
     first = Loop(stand, ConstantStiffness(0.7), None)
-    with pytest.raises(BadInput, match=r"has a writer already.*Loop\.close"):
+    with pytest.raises(BadInput, match=r"already has a writer.*Loop\.close"):
         Loop(stand, ConstantStiffness(0.4), None)
     first.cycle()
     first.close()

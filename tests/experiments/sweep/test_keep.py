@@ -212,7 +212,7 @@ def test_all_that_is_wrong_is_said_with_its_line(tmp_path: Path) -> None:
 
 def test_a_drawn_controller_cannot_choose(tmp_path: Path) -> None:
     text = BAD.replace("[fixed, smart]", "{choice: [fixed, smart]}")
-    with pytest.raises(FileErrors, match="with keep, give a list of them"):
+    with pytest.raises(FileErrors, match="with keep, give a list"):
         spec_of(tmp_path, text)
 
 

@@ -92,7 +92,7 @@ def test_damaged_trials_are_told_and_missing(copy: Copy) -> None:
     (problem,) = found.problems
     assert problem.startswith("2 trial files cannot be read and counted as missing.")
     assert str(sorted(folder.glob("trials/*.json"))[0]) in problem
-    assert problem.endswith(" Others likewise.")
+    assert problem.endswith(" The others have the same problem.")
     assert len(found.sweep.frame) == 28
 
 

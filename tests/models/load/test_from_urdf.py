@@ -196,7 +196,7 @@ def test_a_name_with_a_slash_stays_in_the_folder(tmp_path: Path) -> None:
 
 
 def test_a_missing_urdf_is_named(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="no file; give a URDF"):
+    with pytest.raises(BadInput, match="not a file; give a URDF"):
         convert_urdf(tmp_path / "none.urdf", tmp_path / "bot")
 
 

@@ -131,5 +131,5 @@ def test_a_shift_that_no_robot_takes_is_refused(two_leg: Robot, bad: float) -> N
     replay = ReplayRobot(invented(two_leg, [0.0, 0.02]))
     with pytest.raises(BadInput, match="shift of the set-point of left_hip"):
         replay.take_shift(np.full(len(two_leg.joints), bad))
-    with pytest.raises(BadInput, match="one a joint"):
+    with pytest.raises(BadInput, match="one per joint"):
         replay.take_shift(np.zeros(1))

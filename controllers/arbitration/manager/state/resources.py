@@ -232,8 +232,8 @@ class Resources:
             kind = self.tree.node(name).kind
             if self.tree.children(name) or kind is not ResourceKind.CUMULATIVE:
                 raise BadInput(
-                    f"{name!r} has no rates; ask for it among the resources, without "
-                    "one."
+                    f"{name!r} has no rates; request it among the resources, without "
+                    "a rate."
                 )
             shares[name] = rate_of(name, percent)
         return {leaves[name]: shares[name] for name in sorted(shares)}
@@ -244,13 +244,13 @@ class Resources:
         if not node.children:
             if node.kind is ResourceKind.CUMULATIVE:
                 raise BadInput(
-                    f"{name!r} is shared by rates; ask for a rate in percent."
+                    f"{name!r} is shared by rates; request a rate in percent."
                 )
             return {name: FULL if node.kind is ResourceKind.EXCLUSIVE else 0}
         exclusive = self.tree.exclusive_leaves(name)
         if not exclusive:
             raise BadInput(
-                f"{name!r} cannot be taken as a whole; ask for one of "
+                f"{name!r} cannot be taken as a whole; request one of "
                 f"{', '.join(child.name for child in node.children)}."
             )
         return dict.fromkeys(exclusive, FULL)
@@ -273,7 +273,8 @@ class Resources:
         device = self.tree.node(name).device
         if device is not None:
             raise BadInput(
-                f"{name!r} commands {', '.join(device.names)} of the robot and stays."
+                f"{name!r} commands {', '.join(device.names)} of the robot; it "
+                "cannot be removed."
             )
         leaf = self.leaves.get(name)
         if leaf is not None:

@@ -36,13 +36,13 @@ function buildForecast() {
     if (fields.joint) want("Misalign", {joint: fields.joint, error_deg: fields.error_deg});
   };
 }
-function minutes(s) { return s === null ? "never" : s < 60 ? "< 1 min" : (s / 60).toFixed(0) + " min"; }
+function minutes(s) { return s < 60 ? "< 1 min" : (s / 60).toFixed(0) + " min"; }
 function reaches(forecast, j) {
   const [early, middle, late] = forecast.reach_s.map(row => row[j]);
   if (middle === 0) return "is at 80\u00a0°C";
-  if (early === null) return "never 80\u00a0°C";
-  if (middle === null) return "80\u00a0°C: never, or in " + minutes(early);
-  return "80\u00a0°C in " + minutes(middle) + " (" + (s => s === null ? "never" : (s / 60).toFixed(0))(early) + " to " + (late === null ? "never" : (late / 60).toFixed(0)) + ")";
+  if (early === null) return "80\u00a0°C not reached";
+  if (middle === null) return "80\u00a0°C not reached; earliest in " + minutes(early);
+  return "80\u00a0°C in " + minutes(middle) + " (" + (early / 60).toFixed(0) + " to " + (late === null ? "∞" : (late / 60).toFixed(0)) + ")";
 }
 function fanOf(j, top, shown) {
   const svg = shape("svg", {viewBox: "0 0 300 100", preserveAspectRatio: "none", class: "fan", role: "img"});
@@ -105,7 +105,7 @@ function beginRights() {
   const robot = shownRobot(), s = states[robot];
   if (!s) return;
   const wrong = about.joints.map((_, j) => j).filter(j => Math.abs(s.error_deg[j]) >= LEAST_DEG);
-  if (!wrong.length) { refused("no joint of " + about.robots[robot] + " is off"); return; }
+  if (!wrong.length) { refused("no joint of " + about.robots[robot] + " has an error"); return; }
   rights = {robot, left: [null, ...wrong], rows: [], errors: s.error_deg};
   $("rights").hidden = false;
   $("put-right").textContent = "Stop";
@@ -117,7 +117,7 @@ function askRight() {
   clearTimeout(rights.timer);
   rights.timer = setTimeout(() => endRights("no answer; see the messages below"), ANSWER_S * 1000);
   want("Foresee", {robot: rights.robot, ...(j === null ? {} : {joint: about.joints[j].name, error_deg: 0})})
-    .then(ok => { if (!ok) endRights("not taken"); });
+    .then(ok => { if (!ok) endRights("refused"); });
 }
 function keepRight(word, data) {
   if (!rights || !rights.left.length || data.robot !== rights.robot) return;
@@ -143,7 +143,7 @@ function drawRights() {
     const cells = one.falls ? ["it falls", "", ""] : [
       j === null ? "" : end(one)[j].toFixed(0) + " instead of " + end(asItIs)[j].toFixed(0),
       about.joints[hot].name + " " + end(one)[hot].toFixed(0), one.watts.toFixed(1)];
-    row.append(...[j === null ? "nothing" : about.joints[j].name, j === null ? "" : rights.errors[j].toFixed(2), ...cells]
+    row.append(...[j === null ? "none" : about.joints[j].name, j === null ? "" : rights.errors[j].toFixed(2), ...cells]
       .map(text => make("td", "", text)));
     if (j !== null) row.onclick = () => {
       $("whom").value = String(rights.robot);
@@ -177,5 +177,5 @@ function drawForecast() {
     grid.append(...joints.map(j => fanOf(j, top, shown)));
     box.append(make("summary", "", name || "others"), grid);
     return box;
-  }), make("p", "soft", "Band: 5 to 95 % where heating and time constants of the motors are known to 10 %. What the torques do is what the copy did."));
+  }), make("p", "soft", "Band: 5 to 95 % if the heating and time constants of the motors are known to 10 %. The torques are those of the simulated copy."));
 }

@@ -11,7 +11,7 @@ function headOf(name, i) {
     "hottest: " + about.joints[k].name + " " + s.degc[k].toFixed(1) + " °C",
     legsOf(s), s.time_s.toFixed(0) + " s",
     s.late_s > 0.1 && s.late_s.toFixed(2) + " s late",
-    silent_s > SILENT_S && "silent for " + silent_s.toFixed(0) + " s",
+    silent_s > SILENT_S && "no data for " + silent_s.toFixed(0) + " s",
   ].filter(Boolean).join(", "));
   return [node];
 }
@@ -19,7 +19,7 @@ function headOf(name, i) {
 function legsOf(s) {
   const own = about.joints.map((joint, j) => j).filter(j => about.joints[j].motor === about.joints[j].name && s.least_w[j] !== null && s.loss_w[j] !== null);
   const sum = of => own.reduce((total, j) => total + of[j], 0);
-  return own.length > 0 && "legs " + sum(s.loss_w).toFixed(1) + " W (least " + sum(s.least_w).toFixed(1) + ")";
+  return own.length > 0 && "legs " + sum(s.loss_w).toFixed(1) + " W (minimum " + sum(s.least_w).toFixed(1) + ")";
 }
 function draw() {
   const heads = about.robots.flatMap(headOf);
@@ -92,7 +92,7 @@ $("view").onload = () => {
 };
 (async () => {
   about = await (await fetch("/about")).json();
-  $("robots").textContent = "waiting for the robots; the first run of an installation compiles for half a minute …";
+  $("robots").textContent = "waiting for the robots; the first run after an installation compiles for half a minute …";
   buildSteer();
   buildSensors();
   buildForecast();

@@ -5,7 +5,7 @@ const UNITS = {"rad": ["°", 180 / Math.PI, 1], "rad/s": ["°/s", 180 / Math.PI,
 // Truths of the simulator, one value a joint: not there of a recording.
 const TRUTHS = [
   {short: "error °", about: "True angle minus encoder reading.", digits: 2, of: (s, j) => s.error_deg[j]},
-  {short: "waste W", about: "Heat above the minimum over contact forces in this posture.", digits: 2, of: uselessW},
+  {short: "avoid. W", about: "Avoidable heat: Joule loss above the minimum in this posture.", digits: 2, of: uselessW},
 ];
 let chosen = null, pointed = -Infinity, readings = [], drawnPicture = "", seenFrom = null;
 function uselessW(s, j) { return s.least_w[j] === null || s.loss_w[j] === null ? null : Math.max(s.loss_w[j] - s.least_w[j], 0); }

@@ -4,7 +4,7 @@ function buildSteer() {
   const many = about.robots.length > 1;
   options("whom", [...(many ? ["all robots"] : []), ...about.robots],
     [...(many ? [""] : []), ...about.robots.map((_, i) => String(i))]);
-  options("controller", ["each its own", ...about.controllers], ["", ...about.controllers]);
+  options("controller", ["(different)", ...about.controllers], ["", ...about.controllers]);
   $("controller").options[0].disabled = true;
   options("leds", ["Leds", ...about.leds].filter((n, i, all) => all.indexOf(n) === i));
   for (const id of ["joint", "hot"]) options(id, about.joints.map(j => j.name));
@@ -13,9 +13,9 @@ function buildSteer() {
   $("groups").replaceChildren(...about.groups.map(name => {
     const line = make("div", "line group");
     line.dataset.name = name;
-    const take = make("button", "", "Take"), give = make("button", "", "Give back");
+    const take = make("button", "", "Take"), give = make("button", "", "Release");
     take.setAttribute("aria-label", "Take " + name);
-    give.setAttribute("aria-label", "Give back " + name);
+    give.setAttribute("aria-label", "Release " + name);
     take.onclick = () => want("Take", {resource: name, priority: number("priority"), timeout_s: number("timeout")});
     give.onclick = () => want("GiveBack", {resource: name});
     line.append(make("span", "name", name), make("span", "who", "…"), take, give);

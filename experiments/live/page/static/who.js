@@ -76,7 +76,7 @@ function drawWho(s) {
     const has = !shown ? "" : [...shown.virtual.map(v => v + " (faults)"), ...shown.holders.map(([owner, priority]) =>
       owner + " (" + priority + ", " + (who.policy[owner] || "–") + ")")].join(", ") || "–";
     const waits = !shown ? "" : shown.waiters.map(([owner, priority, until]) => owner + " (" + priority + ", "
-      + (until === null || until > s.time_s + A_DAY_S ? "no end" : Math.max(until - s.time_s, 0).toFixed(1) + " s") + ")").join(", ");
+      + (until === null || until > s.time_s + A_DAY_S ? "no limit" : Math.max(until - s.time_s, 0).toFixed(1) + " s") + ")").join(", ");
     line.append(name, make("td", "", has), make("td", "wait", waits));
     if (count > 1 && isOne) {
       line.className = "several";
@@ -95,7 +95,7 @@ function drawWho(s) {
   }));
   $("streams").replaceChildren(...(who.groups.length ? who.groups.map(one => make("p", "soft", one.name + ": " + one.state
     + (one.preset === null ? "" : ", " + one.points + " of " + one.preset + " points")
-    + (one.due_s === null ? "" : ", given up in " + Math.max(one.due_s - s.time_s, 0).toFixed(1) + " s")
+    + (one.due_s === null ? "" : ", dropped in " + Math.max(one.due_s - s.time_s, 0).toFixed(1) + " s")
     + (one.waits_for.length ? ", waits for " + one.waits_for.join(", ") : "")
     + "; " + one.leaves.join(", "))) : [make("p", "soft", "none")]));
 }

@@ -144,7 +144,7 @@ def test_a_field_that_no_line_holds_is_refused() -> None:
     class Odd(Event):
         what: Callable[[], int] | LedgerSetup
 
-    with pytest.raises(BadInput, match="a field that no line of JSON holds"):
+    with pytest.raises(BadInput, match="a type that JSON cannot hold"):
         event_to_line(Odd(tick=1, what=LedgerSetup()))
 
 

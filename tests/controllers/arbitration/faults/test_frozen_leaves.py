@@ -64,7 +64,7 @@ def test_absent_is_not_busy(stage: LedgerSetup, by: str, timeout_s: float) -> No
         assert owners["RHand"][0] == by
         with pytest.raises(NotGranted) as caught:
             _ = ticket.token
-        assert f"frozen (in the way: RHand: {by}" in str(caught.value)
+        assert f"frozen (blocked by: RHand: {by}" in str(caught.value)
         assert "wait longer" not in str(caught.value)
 
 

@@ -373,7 +373,7 @@ def test_a_robot_has_one_gate_whatever_its_ledger(world: World, is_other: bool) 
     ledger = Ledger(world.ledger.tree) if is_other else world.ledger
     devices = map_devices(whole_tree(robot), robot)
     for _ in range(2):
-        with pytest.raises(BadInput, match=r"has a writer already.*Gate\.close"):
+        with pytest.raises(BadInput, match=r"already has a writer.*Gate\.close"):
             Gate(ledger, world.robot, devices)
     token = world.take("play", "HeadYaw")
     world.gate.submit(token, "HeadYaw", 0.1)

@@ -134,7 +134,7 @@ def test_a_state_is_free_while_it_is_enabled(calls: ResourceCalls) -> None:
     assert calls.isResourceFree("Sit")
     calls.enableStateResource("Sit", False)
     assert not calls.isResourceFree("Sit")
-    with pytest.raises(BadInput, match="is no state"):
+    with pytest.raises(BadInput, match="is not a state"):
         calls.enableStateResource("HeadYaw", True)
 
 
@@ -155,7 +155,7 @@ def test_resources_come_and_go(calls: ResourceCalls) -> None:
 
 
 def test_a_list_is_created_whole_or_not_at_all(calls: ResourceCalls) -> None:
-    with pytest.raises(BadInput, match="'HeadYaw' is there already"):
+    with pytest.raises(BadInput, match="'HeadYaw' already exists"):
         calls.createResourcesList(["ball", "HeadYaw"], "")
     with pytest.raises(UnknownName):
         calls.isResourceFree("ball")

@@ -192,9 +192,9 @@ def test_no_signal_comes_from_a_stream_that_is_paused_or_over(stage: World) -> N
 
 def test_time_does_not_go_back(stage: World) -> None:
     stage.slots(3)
-    with pytest.raises(BadInput, match="tick is 1, but the transmitter stands at 3"):
+    with pytest.raises(BadInput, match="tick is 1, but the transmitter is at 3"):
         stage.transmitter.step(1)
-    with pytest.raises(BadInput, match="tick is 2, but the transmitter stands at 3"):
+    with pytest.raises(BadInput, match="tick is 2, but the transmitter is at 3"):
         stage.transmitter.receive(stage.clip([A]), None, 2)
 
 

@@ -115,7 +115,7 @@ def test_it_is_refused_where_no_way_leads_there(nao: Robot, prepares: bool) -> N
     line.controller.belief.set_posture(None)
     rise = line.submit("rise", prepares=prepares)
     assert rise.refused is NotOrdered.POSTURE_UNKNOWN
-    assert "'rise' goes to Stand, and the present posture is not known" in rise.detail
+    assert "'rise' goes to Stand, but the present posture is unknown" in rise.detail
     line.slots(50)
     assert not line.told(CommandIssued), "nothing of it"
 
@@ -179,7 +179,7 @@ def test_so_does_the_way_to_where_a_motion_begins(
 @pytest.mark.parametrize(
     ("names", "by_then", "why"),
     [
-        (ALL, None, "the robot is in no known posture now"),
+        (ALL, None, "its present posture is unknown"),
         (("LKneePitch", "Leds", "TTS"), "Crouch", "'RKneePitch'"),
     ],
 )
@@ -219,7 +219,7 @@ def test_who_waits_for_its_group_begins_where_it_is_or_not_at_all(
     assert waits.reason is EndReason.CANNOT_BEGIN
     begins = "Sit" if motion == "rise" else "Stand"
     assert (
-        f"begins in {begins}, and the robot is in Crouch now"
+        f"begins in {begins}, but the robot is now in Crouch"
         in waits.streams[MOTION].detail
     )
     assert not line.told(Sent)
@@ -235,7 +235,8 @@ def test_a_motion_at_once_begins_in_its_state_or_not_at_all(nao: Robot) -> None:
     line.slots(50)
     assert wave.reason is EndReason.CANNOT_BEGIN
     assert (
-        "begins in Stand, and the robot is seen in Sit" in wave.streams[MOTION].detail
+        "begins in Stand, but the sensors show the robot in Sit"
+        in wave.streams[MOTION].detail
     )
     line.judged()
 

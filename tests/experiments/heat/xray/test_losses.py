@@ -41,7 +41,7 @@ def test_less_than_needed_is_said_to_be_borne_by_stuck_gears(
     found = Xray(
         standing=calm, model=model, suspects=suspects, losses=losses, saving=None
     )
-    assert "gear friction bears a part" in headline(found)
+    assert "gear friction carries part" in headline(found)
     assert "useless" not in headline(found)
 
 

@@ -99,7 +99,7 @@ def test_the_head_is_moved_by_who_has_it(make_live: MakeLive) -> None:
     assert "NO_TOKEN; held by posture" in live.moment().said[-1]
     live.act(Take(resource="Head", priority=0))
     said = live.moment().said[-1]
-    assert "in the way: HeadPitch: posture; HeadYaw: posture" in said
+    assert "blocked by: HeadPitch: posture; HeadYaw: posture" in said
     assert "posture (priority 1, since 0.0 s, until released)" in said
     run(live, 4)
     assert abs(np.rad2deg(live.moment().q[0])) < 1.0

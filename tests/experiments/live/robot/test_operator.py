@@ -123,7 +123,7 @@ def test_it_waits_for_who_is_in_the_way_and_is_told(live: LiveRobot) -> None:
     live.act(GiveBack(resource="Head"))
     live.act(Take(resource="Legs", priority=0, timeout_s=0.1))
     run(live, 15)
-    assert "timeout (in the way: " in said(live)
+    assert "timeout (blocked by: " in said(live)
     assert "posture" in said(live)
 
 
@@ -152,7 +152,7 @@ def test_a_motor_breaks_and_the_ground_turns(live: LiveRobot) -> None:
     live.act(BreakPart(part="LElbowRoll"))
     assert list(live.body.sim.failed_motors) == ["LElbowRoll"]
     live.act(Take(resource="Left arm", priority=9))
-    assert "frozen (in the way: LElbowRoll: brokenArm;" in said(live)
+    assert "frozen (blocked by: LElbowRoll: brokenArm;" in said(live)
     live.act(BreakPart(part="LElbowRoll", is_broken=False))
     assert not live.body.sim.failed_motors
     live.act(TiltGround(slope_deg=1.0))

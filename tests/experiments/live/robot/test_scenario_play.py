@@ -97,7 +97,7 @@ def test_the_operator_is_refused_by_name_or_takes_over(play: Play) -> None:
         live.act(Take(resource="Head", priority=9))
         said = live.moment().said[-1]
         if preemption is None:
-            assert "in the way: HeadPitch: Looker; HeadYaw: Looker" in said
+            assert "blocked by: HeadPitch: Looker; HeadYaw: Looker" in said
             assert owner_of(live, "Head") == "Looker"
         else:
             assert said.endswith("Head taken from Looker")

@@ -78,7 +78,7 @@ SENTENCES = {
     "computes for # ms (95th percentile); both must be under 2 ms.",
     "test_nan": "nan returned a stiffness of NaN for RAnkleRoll at 0.50 s; it must be "
     "a finite number.",
-    "test_toppler": "toppler does not stay up: it fell at # s of 2 s.",
+    "test_toppler": "toppler does not stay upright: it fell at # s of 2 s.",
     "test_toppler_is_not_called_cool": "toppler cannot be evaluated: it fell at # s of "
     "2 s.",
     "test_overreacher": "overreacher shifts too far: the set-point of HeadYaw by 6.00 "

@@ -165,12 +165,12 @@ def test_a_sound_that_the_page_cannot_have_is_told(tmp_path: Path) -> None:
     assert told() == ""
     path = tmp_path / SOUND_FILE
     path.write_bytes(b"")
-    assert told() == "sound.wav cannot be read: it is cut off."
+    assert told() == "sound.wav cannot be read: it is truncated."
     path.write_bytes(b"RIFX" * 20)
     assert told().startswith("sound.wav cannot be read: file does not start with RIFF")
     with path.open("wb") as file:
         file.truncate(MOST_BYTES + 1)
-    assert told().startswith("sound.wav is not in the page: it has 5.0 MB")
+    assert told().startswith("sound.wav is not embedded: it has 5.0 MB")
     path.unlink()
     path.mkdir()
     assert told().startswith("sound.wav cannot be read: ")

@@ -74,7 +74,7 @@ def test_a_sweep_stands_beside_runs(
         ({"table.parquet": "PAR1"}, "table.parquet cannot be read"),
         ({"sweep.json": "{"}, "there is no table"),
         ({"sweep.json": '{"format": 2}'}, "has format 2; this version reads 1."),
-        ({"notes.txt": ""}, "sweep has written"),
+        ({"notes.txt": ""}, "or sweep wrote"),
     ],
 )
 def test_a_folder_that_tells_no_sweep_is_refused(

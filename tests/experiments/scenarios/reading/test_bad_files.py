@@ -73,7 +73,7 @@ behaviours:
   - {name: c, schema: example, with: {for_s: soon}}  #! give a number
   - {name: d, schema: example, needs: [Hed]}  #! Did you mean 'Head'?
   - {name: e, schema: example, needs: [Head, Head]}  #! 'Head' twice
-  - {name: e1, schema: example, needs: [CPU]}  #! ask for a rate in percent
+  - {name: e1, schema: example, needs: [CPU]}  #! request a rate in percent
   - {name: e2, schema: example, rates: {HeadYaw: 5}}  #! 'HeadYaw' has no rates
   - {name: e3, schema: example, rates: {CPU: 50.005}}  #! in steps of 0.01 %
   - {name: e4, schema: example, optional: [State]}  #! cannot be taken as a whole

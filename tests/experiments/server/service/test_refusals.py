@@ -97,7 +97,7 @@ BAD: dict[str, tuple[tuple[str, str], bytes, int, str]] = {
         404,
         "Did you mean 'HeadYaw'?",
     ),
-    "nothing asked for": (REQUEST, b"{}", 400, "asks for nothing"),
+    "nothing asked for": (REQUEST, b"{}", 400, "requests nothing"),
     "twice": (REQUEST, b'{"resources": ["ball", "ball"]}', 400, "twice"),
     "rate above 100": (REQUEST, b'{"rates": {"CPU": 101}}', 400, "rates.CPU is '101"),
     "negative limit": (

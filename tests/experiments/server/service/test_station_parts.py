@@ -370,7 +370,9 @@ def test_two_behaviours_of_one_name_are_not_one_owner(
     bobs = behaviour("wave", "RHand", policy=PauseOnDemand())
     before = stage.picture()
     for other in (bobs, behaviour("play", parts=(bobs,))):
-        with pytest.raises(BadInput, match="acts by the name 'wave' and holds LHand"):
+        with pytest.raises(
+            BadInput, match="is already the owner 'wave' and holds LHand"
+        ):
             start_behaviour(other, front)
         assert stage.picture() == before
     with pytest.raises(BadInput, match="a name of its own"):

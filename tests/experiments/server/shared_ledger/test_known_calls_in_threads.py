@@ -146,7 +146,7 @@ def test_who_waits_in_another_thread_is_not_given_up_by_a_release(
 
     def give_up_then_free() -> None:
         wait_for_waiter(front, "ball")
-        with pytest.raises(BadInput, match="holds nothing"):
+        with pytest.raises(BadInput, match="holds no part"):
             calls.releaseResource("ball", "dance")
         assert held.token is not None
         front.release(held.token)

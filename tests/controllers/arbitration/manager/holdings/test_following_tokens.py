@@ -34,7 +34,7 @@ def test_a_paused_holder_finds_its_ticket_by_the_number_in_its_notice(
     stage.release(taken)
     assert end_of(ticket) == (OutcomeKind.GRANTED, 2.0)
     assert stage.ledger.follow("dance", first).token == ticket.token
-    with pytest.raises(UnknownName, match="Request '3' is not in those that wait"):
+    with pytest.raises(UnknownName, match="Request '3' is not in the waiting requests"):
         stage.ledger.ticket(3)
     with pytest.raises(UnknownName, match="Did you mean 'dance'"):
         stage.ledger.follow("dace", first)

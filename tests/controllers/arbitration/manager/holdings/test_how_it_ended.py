@@ -74,7 +74,7 @@ def test_every_token_of_a_reservation_tells_the_last_end() -> None:
     stage.until(2.0)
     ends = {stage.ledger.follow("one", token).end for token in tokens}
     assert ends == {End(REVOKED, LossCause.PAUSED, "two")}
-    says = "paused for 'two', and not given back in time"
+    says = "paused for 'two', and not returned in time"
     assert {str(end) for end in ends} == {says}
 
 

@@ -76,7 +76,7 @@ def wish(**terms: Any) -> Callable[[LedgerSetup], object]:
 
 
 CASES: dict[str, tuple[Callable[[LedgerSetup], object], str]] = {
-    "nothing": (ask(), "asker asks for nothing; name at least one resource"),
+    "nothing": (ask(), "asker requests nothing; name at least one resource"),
     "twice": (ask("TTS", "TTS"), "asker names 'TTS' twice"),
     "twice, once optional": (ask("TTS", optional=("TTS",)), "names 'TTS' twice"),
     "unknown": (ask("HeadYav"), "Did you mean 'HeadYaw'"),
@@ -87,13 +87,13 @@ CASES: dict[str, tuple[Callable[[LedgerSetup], object], str]] = {
     "101 %": (ask(rates={"CPU": 101.0}), "rate of 'CPU' is 101.0 %"),
     "-1 s": (ask("TTS", timeout_s=-1.0), "timeout is -1.0 s; give 0 to try once"),
     "priority 10": (ask("TTS", priority=10), "priority is 10; .* from 0 .* to 9"),
-    "nameless owner": (own(name=" "), "name of an owner is ' ': empty"),
+    "nameless owner": (own(name=" "), "name of an owner is ' ': it is blank"),
     "owner of itself": (own(name="x", parent="x"), "'x' is its own parent"),
     "orphan": (own(name="x", parent="askr"), "Did you mean 'asker'"),
     "no life": (own(name="x", time_to_live_s=0.0), "time to live of owner 'x' is 0.0"),
     "past": (
         lambda stage: stage.ledger.advance(stage.tick - 1),
-        "time does not go back",
+        "a tick must not decrease",
     ),
     "freeze of unknown": (
         lambda stage: stage.ledger.freeze(["LHnad"], "hotEngine", stage.tick),
@@ -287,7 +287,7 @@ def test_who_asks_for_optional_names_alone_is_told_what_was_not_free() -> None:
         ("LHand", ("holder",)),
         ("TTS", ("loudspeaker",)),
     ]
-    with pytest.raises(NotGranted, match="in the way: LHand: holder; TTS: loudspeaker"):
+    with pytest.raises(NotGranted, match="blocked by: LHand: holder; TTS: loudspeaker"):
         _ = tried.token
 
 

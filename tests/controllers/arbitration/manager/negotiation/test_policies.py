@@ -229,7 +229,7 @@ class Polite(StopOnDemand):
     ("value", "says"),
     [
         ("no_such_package:X", "cannot be loaded: ModuleNotFoundError"),
-        (f"{__name__}:DENIED", "has to be a class with `name` and `answer`"),
+        (f"{__name__}:DENIED", "must be a class with `name` and `answer`"),
         (f"{__name__}:Polite", "has the `name` 'polite'; register it under that name"),
     ],
 )

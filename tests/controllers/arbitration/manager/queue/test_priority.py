@@ -317,7 +317,7 @@ def test_a_lower_priority_is_denied_at_once_and_told_why(
     assert end_of(denied) == (DENIED, 0.0)
     assert why(denied) is Why.OUTRANKED
     assert [b.owners for b in outcome_of(denied).blockers] == [("high",)]
-    with pytest.raises(NotGranted, match=r"outranked \(in the way: TTS: high\)\. Ask"):
+    with pytest.raises(NotGranted, match=r"outranked \(blocked by: TTS: high\)\. Ask"):
         _ = denied.token
     assert not stage.demands_on("high")
     assert stage.may(token, "TTS") is None
