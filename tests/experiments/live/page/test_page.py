@@ -183,7 +183,7 @@ def test_the_page_tells_which_joint_is_off_and_what_it_is_worth(
         page.get_by_text("fixed: stopped").wait_for()
         watts = [float(one) for one in rows.locator("td:last-child").all_inner_texts()]
         names = rows.locator("td:first-child").all_inner_texts()
-        assert names[:2] == ["nothing", "LHipPitch"]
+        assert names[:2] == ["none", "LHipPitch"]
         assert watts[1:] == sorted(watts[1:])
         assert watts[1] < 0.8 * watts[0]
         page.wait_for_timeout(2500)  # who asks at once is told to wait

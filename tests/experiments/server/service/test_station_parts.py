@@ -375,7 +375,7 @@ def test_two_behaviours_of_one_name_are_not_one_owner(
         ):
             start_behaviour(other, front)
         assert stage.picture() == before
-    with pytest.raises(BadInput, match="a name of its own"):
+    with pytest.raises(BadInput, match="or choose another name"):
         stage.owner("wave", policy=PauseOnDemand())
     stop_behaviour(alices, front)
     again = start_behaviour(bobs, front)
