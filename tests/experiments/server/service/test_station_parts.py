@@ -393,7 +393,7 @@ def test_a_name_is_taken_while_its_behaviour_waits_to_start(stage: LedgerSetup) 
 
     def go_on() -> None:
         for other in (say, replace(whole, parts=())):
-            with pytest.raises(BadInput, match=f"by the name '{other.name}'; stop"):
+            with pytest.raises(BadInput, match=f"the owner '{other.name}'; stop"):
                 start_behaviour(other, LedgerFront(stage.ledger))
             refused.append(other.name)
         stage.until((stage.tick + 50) / 100)
