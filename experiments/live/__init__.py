@@ -1,4 +1,4 @@
-"""Live robots on a web page, which a person can watch, disturb and steer.
+"""Live robots on a web page, where a person can watch, disturb and command them.
 
     robot (a process each, real time, recorded) <-> page (viser, door) <-> browser
 

@@ -1,4 +1,4 @@
-"""Command `live`; heavy imports are deferred until its use."""
+"""Command `live`; heavy modules are imported inside the function."""
 
 import dataclasses
 import importlib.util

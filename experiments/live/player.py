@@ -55,7 +55,7 @@ MAX_EVENTS = 500
 SPEEDS = (0.5, 1.0, 4.0, 16.0, 64.0)
 """Speeds offered by the page."""
 KEPT = 8
-"""Number of events that a moment repeats."""
+"""Number of latest events in a moment."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +112,7 @@ class Player:
                 case Pause() | LiveFromHere():
                     self._speed = 0.0
                 case MakeVideo():
-                    pass  # it needs no time
+                    pass  # handled elsewhere
 
     def step(self, wall_s: float) -> tuple[float, float]:
         """Advance by a wall time; return time in s and speed, 0 in a pause."""
@@ -140,7 +140,7 @@ class ReplayedRun:
         """Read the rows.
 
         Raises:
-            BadInput: they are of several robots, or rows lack required values.
+            BadInput: the robots differ, or rows lack required values.
         """
         self.trials = tuple(trials)
         self.robot = recorded_robot(trials[0].run.meta)
@@ -232,7 +232,7 @@ class ReplayedRun:
 
 
 def read_recording(folder: Path) -> ReplayedRun:
-    """Read a heat run, a scenario's, a live one, or one robot of them.
+    """Read the run of a heat experiment, a scenario or `live`, or one of its robots.
 
     Raises:
         BadInput: the folder is not a single run, or has no rows.
@@ -387,9 +387,9 @@ def run_replay_command(
     Args:
         folder: folder of the run; only a requested video is written into it.
         out: run folder of live robots started from it.
-        port: port of the page; 0 takes a free one.
-        seconds: seconds of wall time until the automatic end; None: no limit.
-        opens: open a browser.
+        port: port of the page; 0: a free port.
+        seconds: wall time in s until the automatic end; None: no limit.
+        opens: True: open a browser.
 
     Raises:
         BadInput: the folder is not a run, or the port is taken.

@@ -39,7 +39,7 @@ class ResumedCfg(TrialCfg):
     at_s: float
     """Start time in the recording, in s."""
     set_points: tuple[float, ...]
-    """(n_joints,) in rad, without the controller's shift."""
+    """(n_joints,) set-points in rad, without the controller's shift."""
 
     def load_robot(self) -> Robot:
         """Return the recorded robot with the start posture added."""
@@ -64,7 +64,7 @@ def plan_resumed(trials: Sequence[RecordedTrial], time_s: float) -> LivePlan:
 
     Args:
         trials: trials with rows.
-        time_s: in the time of the recording.
+        time_s: time of the recording in s.
 
     Raises:
         BadInput: a recording lacks required values.

@@ -1,6 +1,6 @@
 """Robots of `nao-testbed live` in separate processes, their page, and their end.
 
-Each robot stops on a message, or by itself when its parent process has ended: its run
+Each robot stops on a message, or by itself when its parent process has ended. Its run
 folder is closed in both cases.
 """
 
@@ -146,11 +146,11 @@ def plan_of(trials: Sequence[TrialCfg]) -> LivePlan:
 
 
 def plan_scenario(cfg: ScenarioCfg, controllers: Sequence[str]) -> LivePlan:
-    """Return robots that play one scenario, one per controller; none: the file's.
+    """Return robots that play one scenario, one per controller; empty: the file's.
 
     Raises:
         FileErrors: all errors in the file.
-        BadInput: there is no such file or controller.
+        BadInput: the file or a controller does not exist.
     """
     scenario = cfg.load()
     if controllers:
@@ -174,9 +174,9 @@ def open_page(
     """Serve the page of robots in threads, as a context.
 
     Args:
-        plan: the robots.
+        plan: robots to show.
         address: address of the page.
-        links: to the robots; may be extended later.
+        links: links to the robots; may be extended later.
 
     Raises:
         BadInput: the port is not available.
@@ -253,11 +253,11 @@ def run_live_command(
     """Run robots and their page until Ctrl-C; return the exit status.
 
     Args:
-        plan: the robots.
+        plan: robots to show.
         out: run folder.
         address: address of the page.
-        seconds: seconds of wall time until the automatic end; None: no limit.
-        opens: open a browser.
+        seconds: wall time in s until the automatic end; None: no limit.
+        opens: True: open a browser.
 
     Raises:
         BadInput: a value is invalid, or the port is taken.

@@ -1,6 +1,7 @@
-"""Button *Video* of a recording's page: an MP4 of the run.
+"""Writer behind the button *Video* of a recording's page: an MP4 of the run.
 
-It is drawn in a separate process, as by `report --video`, which ends with its parent.
+The video is drawn in a separate process, as by `report --video`. The process ends with
+its parent.
 """
 
 import multiprocessing as mp
@@ -21,7 +22,7 @@ from nao_testbed.models.system import Connection
 from nao_testbed.sim.recording.run_meta import recorded_robot
 
 FILE = "video.mp4"
-"""Name in the run folder."""
+"""File name in the run folder."""
 
 
 def recorded_trials(folder: Path) -> Sequence[RecordedTrial]:
@@ -30,7 +31,7 @@ def recorded_trials(folder: Path) -> Sequence[RecordedTrial]:
 
 
 class VideoMaker:
-    """Maker of one run's video; call `ask` once, then `look` until it is complete."""
+    """Writer of one run's video; call `ask` once, then `poll` until it is complete."""
 
     def __init__(self, folder: Path) -> None:
         self._path, self._folder = folder / FILE, folder

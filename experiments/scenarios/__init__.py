@@ -2,10 +2,9 @@
 
 file -- reading --> Scenario -- playing --> run, verdicts, run folder
 
-vocabulary  conditions, events, expectations: the words of a file, one module each
-reading     from a file to a `Scenario`, or to all its errors with their lines
-scenario    input of the runner: every name resolved, every time a whole slot
-playing     one run: slot by slot, judged continuously
-timeline    the figure of a run
-builtin     the scenarios that come with the testbed (data)
+vocabulary  conditions, events and expectations of a file, one module each reading
+from a file to a `Scenario`, or to all errors with their lines scenario    input of the
+runner, with resolved names and times in slots playing     execution of a run, slot by
+slot, and its verdicts timeline    the figure of a run builtin     built-in scenarios
+(data)
 """

@@ -1,7 +1,7 @@
-"""`nao-testbed scenario`: run, check, schema, schemas, words, list.
+"""Commands `nao-testbed scenario`: run, check, schema, schemas, words, list.
 
-Exit status: 0 every expectation holds, or the file is right; 1 some do not hold, or the
-run failed; 2 bad input. Data goes to stdout or files, messages to stderr.
+Exit status 0: all expectations hold, or the file is valid; 1: an expectation does not
+hold, or the run failed; 2: bad input. Data goes to stdout or files, messages to stderr.
 """
 
 import sys
@@ -109,7 +109,7 @@ def check(
         write_json,
     )
     from nao_testbed.experiments.scenarios.reading.load import (  # noqa: PLC0415
-        SCENARIOS,  # beside it
+        SCENARIOS,  # same module
         load_scenario,  # heavy
     )
 

@@ -1,4 +1,4 @@
-"""Report page of a recorded scenario: verdicts, timeline, the file."""
+"""Report page of a recorded scenario: verdicts, timeline, file."""
 
 import json
 from collections.abc import Mapping
@@ -54,10 +54,10 @@ class _Config(BaseModel):
 
 
 def page_of(run: Run, problems: list[str]) -> RunPage:
-    """Return the page of a scenario, as far as its files can be read.
+    """Return the page of a scenario from its readable files.
 
     Args:
-        run: as recorded.
+        run: recorded run.
         problems: collects a line for each missing file.
 
     Raises:

@@ -47,7 +47,7 @@ class PlannedRun:
 
     scenario: Scenario
     path: Path
-    """Path of its file."""
+    """Path of the scenario's file."""
     out: Path
 
 
@@ -58,11 +58,11 @@ class RunArguments:
     files: Sequence[str]
     """YAML files, or names of built-in scenarios."""
     controllers: tuple[str, ...] = ()
-    """Stiffness controllers that replace the file's, one run each; none: the file's.
-    Events of the file may still change it."""
+    """Stiffness controllers that replace the file's, one run each; empty: the file's.
+    Events of the file may still change the controller."""
     out: Path | None = None
-    """Run folder, or for several runs its parent; if it exists, `out-2` and so on.
-    None: named after the file."""
+    """Run folder, or for several runs their parent; if it exists, `out-2` and so on.
+    None: a folder named after the file."""
     seed: int | None = None
     """Seed of all noise; None: the file's."""
     json_file: str | None = None
@@ -119,7 +119,7 @@ def run_scenario_command(arguments: RunArguments) -> int:
 def _load(path: Path) -> Scenario | None:
     try:
         return load_scenario(path)
-    except FileErrors as error:  # one line per error, as compilers print
+    except FileErrors as error:  # one line per error, in the form of compilers
         print(error, file=sys.stderr)
         return None
 
@@ -145,7 +145,7 @@ def _planned(
 def _run(
     planned: PlannedRun, arguments: RunArguments
 ) -> tuple[ScenarioRun, RunStopped | None]:
-    """Run one and write its results, even if it was interrupted."""
+    """Execute one run, and write its results, even if it was interrupted."""
     warn_before_run()
     scenario = planned.scenario
     warn_of_fall(scenario.robot, scenario.posture, scenario.simulation)
@@ -223,7 +223,7 @@ def _show(
         paths = draw_timeline(scenario, run, folder)
     except Exception as error:  # noqa: BLE001  # verdicts do not depend on a picture
         print(f"error: the figure was not drawn: {error}", file=sys.stderr)
-    # Paths are printed whole, however long, and whatever brackets they have.
+    # Paths are printed without line breaks and without markup.
     figures = ["Figures:", *(f"  {path}" for path in paths)] if paths else []
     lines = [*figures, f"Run folder: {folder}"]
     console.print("\n".join(lines), soft_wrap=True, markup=False)

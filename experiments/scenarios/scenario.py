@@ -1,4 +1,4 @@
-"""Scenario as the runner needs it: every name resolved, every time a whole slot."""
+"""Scenario for the runner, with resolved names and times in slots."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,29 +16,28 @@ from nao_testbed.models.library import Library, Unit
 
 @dataclass(frozen=True, kw_only=True)
 class Behaviour(Activation):
-    """Running schema: how it is activated, and its place in the file."""
+    """Behaviour: activation data of a schema, and its place in the file."""
 
     path: str
-    """Names from the top level down, joined with `/`: its name as an owner."""
+    """Names from the top level down, joined with `/`; its name as an owner."""
     children: tuple["Behaviour", ...] = ()
     """Children in their static order, highest first."""
     start_tick: int | None = 0
-    """Slot in which it is activated; None waits for an event. Only for the top
-    level."""
+    """Slot of its activation; None: activated by an event. Only for the top level."""
     owner_parent: str | None = None
     """Path of the parent owner, if it differs from the parent behaviour."""
     line: int = 0
     """Line of the file."""
 
     def __post_init__(self) -> None:
-        """Accept everything: the reader reports errors with their places."""
+        """Skip the validation: the reader reports errors with their places."""
 
     def check(self) -> None:
-        """Reject a behaviour that cannot be activated; errors as of `Activation`."""
+        """Validate the activation data; errors as in `Activation`."""
         super().__post_init__()
 
     def walk(self) -> Iterator["Behaviour"]:
-        """Yield the behaviour and its descendants, from the top."""
+        """Yield the behaviour and its descendants, parents first."""
         yield self
         for child in self.children:
             yield from child.walk()
@@ -62,7 +61,7 @@ class Scenario(RobotWithLedgerCfg):
     duration_ticks: int
     seed: int
     controller: str
-    """Stiffness controller, as `nao-testbed heat` names it."""
+    """Stiffness controller, in the format of `nao-testbed heat`."""
     delays: Mapping[Unit, float]
     """Actual delays of the converters, in s."""
     library: Library
@@ -89,7 +88,7 @@ class Scenario(RobotWithLedgerCfg):
             yield from behaviour.walk()
 
     def set_up(self, listeners: Iterable[Listener] = ()) -> Setup:
-        """Place the robot and register every behaviour; arguments as of `Setup`."""
+        """Place the robot and register all behaviours; arguments as in `Setup`."""
         return Setup(
             self.robot,
             self,

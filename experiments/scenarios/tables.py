@@ -26,12 +26,12 @@ from nao_testbed.experiments.scenarios.playing.result import (
 )
 
 MAX_FAILURES = 10
-"""Number of failures printed; the JSON has all."""
+"""Largest number of printed failures; the JSON has all."""
 HOLDS, BROKEN = Text("holds", style="green"), Text("BROKEN", style="bold red")
 
 
 def verdict_table(result: ScenarioResult) -> Group:
-    """Return the verdicts and, below them, a summary of the run."""
+    """Return the table of verdicts with a summary of the run."""
     title = f"\n{result.name}, {result.controller}, seed {result.seed}"
     table = plain_table(title)
     table.add_column("line", justify="right")
@@ -51,7 +51,7 @@ def verdict_table(result: ScenarioResult) -> Group:
 
 
 def results_table(results: Sequence[ScenarioResult]) -> Table:
-    """Return several scenarios, one row each."""
+    """Return a table of several scenarios, one row each."""
     table = plain_table("\nScenarios")
     table.add_column("scenario", overflow="fold")
     table.add_column("controller", no_wrap=True)
@@ -71,7 +71,7 @@ def results_table(results: Sequence[ScenarioResult]) -> Table:
 
 
 def tracking_table(results: Sequence[ScenarioResult]) -> Table:
-    """Return the tracking errors of joints in several runs, one row each."""
+    """Return a table of tracking errors in several runs, one row each."""
     table = plain_table("\nTracking error of the joints", TRACKING_NOTE)
     table.add_column("scenario", overflow="fold")
     table.add_column("controller", no_wrap=True)
@@ -123,7 +123,7 @@ def _run_lines(result: ScenarioResult) -> list[str]:
 
 
 MAX_JOINTS = 10
-"""Number of joints shown, hottest first."""
+"""Largest number of shown joints, hottest first."""
 
 
 def scenario_tables(result: Mapping[str, Any]) -> tuple[DataTable, ...]:

@@ -5,8 +5,8 @@
         with Client(server.url, "robot 1") as robot:
             outcome = robot.take("ball", timeout_s=3.0)
 
-Server and client need the extra `server`; names are imported when they are first used,
-from where `__init__.pyi` says.
+Server and client need the extra `server`; names are imported on first use, from the
+modules in `__init__.pyi`.
 """
 
 import lazy_loader

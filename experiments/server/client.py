@@ -1,4 +1,4 @@
-"""Client: an owner on another robot that registers, stays alive and requests resources.
+"""Client of a reservation server: registers an owner and requests resources.
 
 with Client("http://127.0.0.1:8640", "robot 1") as robot:
     with robot.lease("ball", wait_s=3.0) as lease:
@@ -6,9 +6,9 @@ with Client("http://127.0.0.1:8640", "robot 1") as robot:
             ...  # dribble
 
 The server releases the resources of an owner that is silent for its time to live. The
-owner does not know which of its signs of life arrived. It therefore measures from the
-time at which it sent the last answered one, and stops slightly before the server does:
-two robots never both hold the ball (`TrustedTokens`).
+owner does not know which of its renewals arrived. It therefore measures the time from
+the sending of the last answered renewal, and stops slightly before the server does. So
+two robots never hold the ball at the same time (`TrustedTokens`).
 """
 
 import secrets
@@ -63,17 +63,17 @@ TRUSTED = 0.9
 """Fraction of the time to live for which tokens are trusted: a margin for the server's
 tick and for clock drift."""
 _REMEMBERED = 1000
-"""Number of ended tokens remembered: the notice of an end may overtake the grant."""
+"""Number of stored ended tokens, since the notice of an end may overtake the grant."""
 
 
 class TrustedTokens:
     """Tokens of one owner; thread-safe."""
 
     def __init__(self, clock: Callable[[], float], time_to_live_s: float) -> None:
-        """Create it without tokens.
+        """Start without tokens.
 
         Args:
-            clock: seconds, never going back.
+            clock: function that returns seconds, never decreasing.
             time_to_live_s: silence after which the server releases an owner's
                 resources.
         """
@@ -103,7 +103,7 @@ class TrustedTokens:
         """Extend the trust; drop tokens that the server had ended when it answered.
 
         Args:
-            sent: sent of `before_send`; tokens granted since then are kept.
+            sent: result of `before_send`; tokens granted since then are kept.
             valid: public parts of the valid tokens in the answer.
         """
         sent_s, before = sent
@@ -166,9 +166,9 @@ class ServerRestarted(TestbedError):
 class Client(ServerLink, Leasing):
     """Owner at one server; a context manager, thread-safe.
 
-    One thread sends signs of life until `close`; another one reads notices. A token
-    ended by the server is known to be invalid after the notice, at the latest after the
-    next sign of life.
+    One thread renews the owner until `close`; another one reads notices. A token ended
+    by the server is known to be invalid after the notice, at the latest after the next
+    renewal.
     """
 
     def __init__(
@@ -194,7 +194,7 @@ class Client(ServerLink, Leasing):
         Its defaults are those of `OwnerData`. With the policy `callback`, `on_notice`
         answers a demand, within a limit; a thread of the client calls it with each
         notice. `secret` is the shared secret of the server, `parent` an open client of
-        which this owner is a part, `clock` counts seconds.
+        which this owner is a part, `clock` returns seconds.
 
         Raises:
             BadInput: a value is out of range.
@@ -238,7 +238,7 @@ class Client(ServerLink, Leasing):
         """Timeout of a call: signs of life need more than one per time to live."""
         return min(CALL_S, self._data.time_to_live_s / 2.0)
 
-    # -- life --------------------------------------------------------------------------
+    # -- registration ------------------------------------------------------------------
 
     def __enter__(self) -> "Client":
         try:
@@ -249,11 +249,11 @@ class Client(ServerLink, Leasing):
         return self
 
     def open(self) -> None:
-        """Register, and send signs of life from now on.
+        """Register, and renew the registration from now on.
 
         Raises:
             ServerUnreachable: the server does not answer.
-            Refused: the name is taken, the secret wrong, the server full.
+            Refused: the name is taken, the secret is wrong, or the server is full.
         """
         self._register()
         if self._renewer is None:
@@ -264,7 +264,7 @@ class Client(ServerLink, Leasing):
             self._reader.start()
 
     def close(self) -> None:
-        """Leave the server, if it can be reached, and end the threads.
+        """Unregister from the server, if reachable, and end the threads.
 
         All its resources are released at once; leaving `with` closes it.
         """
@@ -274,17 +274,18 @@ class Client(ServerLink, Leasing):
             self._renewer.join()
             self._renewer = None
         if self.key is not None:
-            with suppress(TestbedError):  # the server detects our silence
+            with suppress(TestbedError):  # the server drops a silent owner
                 self._own("DELETE", "/owner")
             self.key = None
         self._trusted.invalidate_all()
         super().close()
 
     def renew(self) -> None:
-        """Send a sign of life now.
+        """Renew the registration now.
 
         Raises:
-            ServerUnreachable: no answer; tokens are trusted until the time is over.
+            ServerUnreachable: no answer; tokens are trusted until their time has
+                passed.
             ServerRestarted: the server started a new epoch.
             NotRegistered: the owner is no longer registered there.
         """
@@ -295,7 +296,7 @@ class Client(ServerLink, Leasing):
         for _ in range(len(self._unreleased)):
             self._give_back(self._unreleased.popleft())
 
-    # -- asking ------------------------------------------------------------------------
+    # -- requests ----------------------------------------------------------------------
 
     def take(
         self,
@@ -314,7 +315,7 @@ class Client(ServerLink, Leasing):
         Defaults are those of the owner; see `RequestData`.
 
         Returns:
-            The outcome, as a ledger on this robot would give it.
+            The outcome, in the form of a local ledger.
 
         Raises:
             BadInput: the server rejects the request.
@@ -360,7 +361,7 @@ class Client(ServerLink, Leasing):
         """
         return self._trusted.holds(token)
 
-    # -- what a lease needs (`Lessor`) -------------------------------------------------
+    # -- interface for leases (`Lessor`) -----------------------------------------------
 
     def _lessor(self, owner: str | None) -> tuple[str, Lessor]:
         if owner not in (None, self.name):
@@ -421,8 +422,8 @@ class Client(ServerLink, Leasing):
     def present(self, owner: str, token: Token, newest: Token) -> Present:
         """Return the present state of a token.
 
-        Without an answer for so long that no token is trusted, the state has neither a
-        token, nor a ticket, nor an end.
+        If no token is trusted for lack of answers, the state has neither a token nor a
+        ticket nor an end.
         """
         if self._trusted.holds(newest):
             return Present(token=newest)
@@ -446,7 +447,7 @@ class Client(ServerLink, Leasing):
     def end(self, ticket: Ticket, token: Token | None) -> None:
         """Release the grant of a request, or withdraw the request.
 
-        A call that fails is repeated with the next sign of life.
+        A failed call is repeated with the next renewal.
         """
         if token is None:
             with suppress(TestbedError):
@@ -457,7 +458,7 @@ class Client(ServerLink, Leasing):
             self._give_back(token)
 
     def _give_back(self, token: Token) -> None:
-        """Release the present replacement of a token; later, if there is no answer."""
+        """Release the present replacement of a token; without an answer, later."""
         self._trusted.discard(token)
         try:
             data = checked(ReleaseData, token=text_of(token))
@@ -465,17 +466,17 @@ class Client(ServerLink, Leasing):
         except ServerUnreachable:
             self._unreleased.append(token)
         except (NotRegistered, ServerRestarted):
-            pass  # it has ended
+            pass  # already ended
 
     def _end_reason(self) -> End:
         is_restarted = isinstance(self.why_lost, ServerRestarted)
         return End(Refusal.WRONG_EPOCH if is_restarted else Refusal.EXPIRED)
 
     def notices(self) -> Iterator[NoticeData]:
-        """Yield notices as they come, until the client is closed."""
+        """Yield notices as they arrive, until the client is closed."""
         return self._reader.all()
 
-    # -- inside ------------------------------------------------------------------------
+    # -- internals ---------------------------------------------------------------------
 
     @property
     def _wait_s(self) -> float:
@@ -522,7 +523,7 @@ class Client(ServerLink, Leasing):
         data: BaseModel | None = None,
         wait_s: float = 0.0,
     ) -> httpx.Response:
-        """Call the server for this owner; record if the owner is unknown there."""
+        """Call the server for this owner; record if the server does not know it."""
         key = self.key
         try:
             return self.call(
@@ -583,7 +584,7 @@ class Client(ServerLink, Leasing):
                 self.release(Token.from_text(outcome.token))
 
     def _renew_until_closed(self) -> None:
-        """Send signs of life; failures show in `holds` and `why_lost`."""
+        """Renew the registration; failures change `holds` and `why_lost`."""
         period_s = self._data.time_to_live_s / SIGNS
         while not self._closing.wait(period_s):
             if self.key is not None:

@@ -1,7 +1,8 @@
 """Command `nao-testbed resources` for owners and stations.
 
-Exit status: 0 done, 1 not granted, lost, or no server, 2 bad input. Tokens and lists go
-to stdout, the rest to stderr. Modules that need the extra `server` are imported lazily.
+Exit status 0: done; 1: not granted, lost, or no server; 2: bad input. Tokens and lists
+go to stdout, everything else to stderr. Modules that need the extra `server` are
+imported lazily.
 """
 
 import importlib.util
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from nao_testbed.experiments.server.link import ServerLink
 
 NEEDED = ("fastapi", "httpx", "uvicorn")
-SECRET_VARIABLE = "NAO_TESTBED_SECRET"  # its name, not its value
+SECRET_VARIABLE = "NAO_TESTBED_SECRET"  # name of the variable
 DEFAULT_URL = "http://127.0.0.1:8640"
 
 resources_app = Commands(
@@ -284,7 +285,7 @@ def show(
         found = link.definition(name).as_scenario()
     _write_result(json_file, "show", **found)
     if json_file != STDOUT:
-        print(json_text(found))  # which is YAML, too
+        print(json_text(found))  # JSON is also YAML
 
 
 @resources_app.command()
@@ -360,7 +361,7 @@ def give_back(
 def _server(
     url: str, secret_file: Path | None, json_file: str | None
 ) -> Iterator["ServerLink"]:
-    """Yield the way to a server, when all that the command needs is there."""
+    """Yield the link to a server after checking the requirements."""
     _check_installed()
     from nao_testbed.experiments.server.link import ServerLink  # noqa: PLC0415  # heavy
 
@@ -381,7 +382,7 @@ def _check_installed() -> None:
 
 
 def _secret(path: Path | None) -> str | None:
-    """Return the shared secret; never from the command line, which others see."""
+    """Return the shared secret; never from the command line, which is public."""
     if path is not None:
         from nao_testbed.experiments.server.link import read_secret  # noqa: PLC0415  # heavy
 

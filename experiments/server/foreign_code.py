@@ -5,8 +5,8 @@ waiter. The calls of one function run one after another, in order (`ForeignCalls
 
 The ledger needs a policy's answer at once, but a user's code may take long, wait for a
 lock, or never return. The ledger therefore gets KEEP while the code runs, and demands
-again when the code has returned, or when a callback's limit is over: then the holder
-releases whatever its function does (`PolicyCalls`). Built-in policies only return their
+again when the code has returned, or when a callback's limit has passed; then the holder
+releases regardless of its function (`PolicyCalls`). Built-in policies only return their
 parameters and are called directly.
 """
 
@@ -33,7 +33,7 @@ Failed = Callable[[Function, tuple[object, ...], BaseException], None]
 """Handler called with a function, its arguments, and its exception."""
 
 MAX_THREADS = 32
-"""Maximum number of threads: more hanging functions block further calls."""
+"""Maximum number of threads; with more hanging functions, further calls are blocked."""
 LAST_CALLS_S = 1.0
 """Time in s for pending calls in `close`."""
 
@@ -42,10 +42,10 @@ class ForeignCalls:
     """Thread pool that calls third-party functions concurrently."""
 
     def __init__(self, failed: Failed) -> None:
-        """Create it without threads, which start on demand.
+        """Create a pool without threads, which start on demand.
 
         Args:
-            failed: called with the error of a function; must not raise.
+            failed: function called with the error of a call; must not raise.
         """
         self._failed = failed
         self._changed = threading.Condition()
@@ -118,7 +118,7 @@ class ForeignCalls:
 
 
 _OWN = frozenset({Lock, StopOnDemand, PauseOnDemand})
-"""Classes, without subclasses, whose answers call no function."""
+"""Classes (not subclasses) whose answers call no foreign function."""
 _NOW = Answer(kind=AnswerKind.YIELD)
 
 
@@ -144,11 +144,11 @@ class PolicyCalls:
     def __init__(
         self, clock: Callable[[], float], notify_blockers: Callable[[int], None]
     ) -> None:
-        """Create it without running calls.
+        """Create the caller without running calls.
 
         Args:
-            clock: seconds.
-            notify_blockers: makes the ledger repeat the demand of a request.
+            clock: function that returns seconds.
+            notify_blockers: function that repeats the demand of a request.
         """
         self._clock = clock
         self._notify_blockers = notify_blockers
@@ -158,7 +158,7 @@ class PolicyCalls:
     def answer(self, policy: ConflictPolicy, demand: Demand) -> object:
         """Answer a demand at once.
 
-        An error of the policy is raised here, so that the ledger's trace shows it.
+        An error of the policy is raised here, so that the ledger's trace contains it.
         """
         if type(policy) in _OWN:
             return policy.answer(demand)
@@ -218,7 +218,7 @@ class PolicyCalls:
         with self._lock:
             call.is_done = True
         self._notify(call.demand)
-        with self._lock:  # the asker did not wait for it
+        with self._lock:  # the requester has stopped waiting
             if call.demand.request is not None:
                 self._drop(call)
 

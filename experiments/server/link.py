@@ -51,7 +51,7 @@ def read_secret(path: Path) -> str:
     """Return the first line of a file.
 
     Raises:
-        BadInput: it cannot be read, or other users may read it.
+        BadInput: the file cannot be read, or other users may read it.
     """
     try:
         if path.stat().st_mode & 0o077:
@@ -71,17 +71,17 @@ def read_secret(path: Path) -> str:
 
 
 CALL_S = 5.0
-"""Timeout of a call that need not wait, in s."""
+"""Timeout in s of a call that does not wait."""
 INSTALL_S = 30.0
-"""Timeout for reading a file, in s."""
+"""Timeout in s for reading a file."""
 START_S = 3600.0
-"""Timeout for the start of a behaviour: each part of it may wait a minute."""
+"""Timeout in s for the start of a behaviour, each part of which may wait a minute."""
 
 M = TypeVar("M", bound=BaseModel)
 
 
 class ServerUnreachable(TestbedError):
-    """The server does not answer, or not in time. Worth a retry."""
+    """The server does not answer in time. Worth a retry."""
 
 
 class Refused(TestbedError):
@@ -93,25 +93,25 @@ class Refused(TestbedError):
 
 
 class NotRegistered(Refused):
-    """The owner is not registered at the server: register again."""
+    """The owner is not registered at the server; register again."""
 
 
 class ServerLink:
     """Calls to one server that need no owner; thread-safe."""
 
     def __init__(self, url: str, secret: str | None = None) -> None:
-        """Create it without a connection.
+        """Create the link without a connection.
 
         Args:
-            url: such as http://127.0.0.1:8640.
-            secret: the shared secret of the server, if it has one.
+            url: address such as http://127.0.0.1:8640.
+            secret: shared secret of the server, if any.
 
         Raises:
             BadInput: the address is malformed, or the secret cannot be sent.
         """
         self.url = _checked(url)
         self.epoch: int | None = None
-        """Epoch of the last answer; it rises when the server restarts."""
+        """Epoch of the last answer, which increases when the server restarts."""
         headers = {}
         if secret is not None:
             check_sendable(secret)
@@ -120,7 +120,7 @@ class ServerLink:
             base_url=self.url,
             headers=headers,
             timeout=CALL_S,
-            trust_env=False,  # robots of one network: no proxy
+            trust_env=False,  # no proxy between robots of one network
             verify=self.url.startswith("https:"),  # avoids reading certificates
         )
 
@@ -159,10 +159,10 @@ class ServerLink:
     # -- calls of a station ------------------------------------------------------------
 
     def install(self, text: str, name: str) -> InstalledData:
-        """Send a file of rules and behaviours, installed whole or not at all.
+        """Send a file of rules and behaviours, installed completely or not at all.
 
         Raises:
-            BadInput: all errors of the file, a line each.
+            BadInput: all errors of the file, one per line.
         """
         answer = self._post("/rules", RulesData, INSTALL_S, name=name, text=text)
         return self.read(InstalledData, answer)
@@ -177,7 +177,7 @@ class ServerLink:
         return self.read(DefinitionData, answer)
 
     def start(self, behaviour: str) -> StartedData:
-        """Start a behaviour by name; wait while it waits for its resources."""
+        """Start a behaviour by name, and wait for its resources."""
         answer = self._post("/start", NameData, START_S, name=behaviour)
         return self.read(StartedData, answer)
 
@@ -190,7 +190,8 @@ class ServerLink:
 
         Args:
             names: leaves and composites.
-            priority: revokes from lower priorities only, or not at all; None: from all.
+            priority: revoke only if all holders have a lower priority; None: revoke
+                from all.
         """
         self._post("/take-away", TakenData, names=names, priority=priority)
 
@@ -213,7 +214,7 @@ class ServerLink:
         """Make one call.
 
         Raises:
-            ServerUnreachable: there is no answer in time, or the server is full.
+            ServerUnreachable: no answer arrives in time, or the server is full.
             BadInput: the server rejects the input.
             NotRegistered: the owner is unknown there.
             Refused: any other refusal.
@@ -280,10 +281,10 @@ def text_of(token: Token) -> str:
     """Return the text form of a token for the server.
 
     Raises:
-        BadInput: it is not a token.
+        BadInput: the value is not a token.
     """
     if type(token) is not Token:
-        kind = type(token).__name__  # its value may be a secret
+        kind = type(token).__name__  # the value may be a secret
         raise BadInput(f"a token is of type {kind}; give the Token of a grant.")
     return token.as_text()
 
@@ -363,9 +364,9 @@ class NoticeReader:
         """Create the reader.
 
         Args:
-            link: to the server.
-            apply_notice: called first with each notice.
-            on_notice: the user's function, called next; its errors are logged.
+            link: link to the server.
+            apply_notice: function called first with each notice.
+            on_notice: function of the user, called next; its errors are logged.
         """
         self._link = link
         self._apply_notice = apply_notice
@@ -410,7 +411,7 @@ class NoticeReader:
         while (notice := waiting.get()) is not None:
             yield notice
 
-    # -- inside ------------------------------------------------------------------------
+    # -- internals ---------------------------------------------------------------------
 
     def _run(self) -> None:
         pause_s = 0.0

@@ -1,9 +1,9 @@
-"""Messages between robots: requests, answers, the resource list, notices.
+"""Messages of the reservation server: requests, answers, resource list, notices.
 
-Requests are frozen models that reject unknown fields; each number states its unit.
-Tokens are sent as text: the whole token to its owner, the public part to others. A
-server sends the list of resources (`SnapshotData`), and notices to owners
-(`NoticeData`).
+Requests are frozen models that reject unknown fields; the name of each number has its
+unit. Tokens are sent as text: the whole token to its owner, the public part to others.
+A server sends the list of resources (`SnapshotData`), and notices to owners
+(`NoticeData`). A station is a client that configures the server.
 """
 
 from collections.abc import Mapping, Sequence
@@ -172,7 +172,7 @@ class PolicyData(_Data):
         """Return the name and times of a policy.
 
         Raises:
-            BadInput: it is a callback with a function, which cannot be sent.
+            BadInput: the policy is a callback with a function, which cannot be sent.
         """
         if isinstance(policy, CallbackOnDemand) and policy.decides:
             raise BadInput(
@@ -186,10 +186,10 @@ class PolicyData(_Data):
         )
 
     def make(self) -> ConflictPolicy:
-        """Return the policy.
+        """Create the policy.
 
         Raises:
-            UnknownName: there is no such policy, or no such setting of it.
+            UnknownName: the policy or one of its settings does not exist.
         """
         cls = policy_classes().get(self.name)
         if cls is not None:
@@ -222,7 +222,7 @@ class OwnerData(_Data):
         """Return the owner for the ledger.
 
         Raises:
-            BadInput: its priority exceeds the maximum.
+            BadInput: the priority exceeds the maximum.
         """
         return Owner(
             **self.model_dump(exclude={"parent_key", "policy"}),
@@ -240,11 +240,11 @@ class Registered(_Data):
     """Secret key for every later call of this owner."""
     epoch: int
     last_notice: int
-    """Number of the newest notice so far."""
+    """Number of the newest notice."""
 
 
 class RequestData(_Data):
-    """Request of an owner; None takes the owner's default."""
+    """Request of an owner; None: the owner's default."""
 
     resources: Names = ()
     optional: Names = ()
@@ -291,7 +291,7 @@ class OutcomeData(_Data):
     blockers: tuple[Blocker, ...] = ()
 
     def as_outcome(self) -> Outcome:
-        """Read an outcome."""
+        """Convert to an outcome."""
         token = Token.from_text(self.token) if self.token else None
         return Outcome(**{**dict(self), "token": token})
 
@@ -301,7 +301,7 @@ class TicketData(_Data):
 
     ticket: int
     outcome: OutcomeData | None
-    """None while it waits."""
+    """Outcome; None while the request waits."""
 
 
 class EndData(_Data):
@@ -318,9 +318,9 @@ class PresentData(_Data):
     token: WholeToken = None
     """Valid token."""
     ticket: int | None = None
-    """Number of the request with which it waits to resume."""
+    """Number of the request with which the owner waits to resume."""
     resources: tuple[str, ...] = ()
-    """Resources for which that request waits."""
+    """Resources requested by that ticket."""
     end: EndData | None = None
 
     @classmethod
@@ -341,11 +341,11 @@ class ReleaseData(_Data):
 
     token: Secret
     names: Names | None = None
-    """None: all of it."""
+    """Released resources; None: all."""
 
 
 class Alive(_Data):
-    """Answer to a sign of life."""
+    """Answer to a renewal."""
 
     epoch: int
     tokens: tuple[str, ...]
@@ -353,21 +353,21 @@ class Alive(_Data):
 
 
 class CommandData(_Data):
-    """Query of a device: may a command with this token act here?"""
+    """Query of a device for the right of a command with this token."""
 
     resource: Name
     token: Secret | None = None
 
 
 class AuthoriseAnswer(_Data):
-    """The answer to a device."""
+    """Answer to a device."""
 
     is_allowed: bool
     reason: Refusal | None
 
 
 class ResourceData(_Data):
-    """A resource to be added at run time, such as a ball."""
+    """Resource to be added at run time, such as a ball."""
 
     name: Name
     parent: Name
@@ -393,12 +393,12 @@ class BehaviourData(_Data):
     name: str
     runs: bool
     has: tuple[str, ...] = ()
-    """Leaves granted at its start, if it runs."""
+    """Leaves granted at its start, if the behaviour runs."""
     parts: tuple[str, ...] = ()
 
 
 class DefinitionData(_Data):
-    """Behaviour sent by a station, in the words of a scenario file."""
+    """Behaviour sent by a station, in the format of a scenario file."""
 
     behaviour: Mapping[str, Any]
     """Name, schema, parameters, defaults, and the needs that follow from the schema."""
@@ -422,12 +422,12 @@ class InstalledData(_Data):
 
 
 class StartedData(_Data):
-    """Result of starting a behaviour, from the root down."""
+    """Result of starting a behaviour, parents before children."""
 
     name: str
     runs: bool
     token: WholeToken = None
-    """Token of its commands."""
+    """Token for its commands."""
     has: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     parts: "tuple[StartedData, ...]" = ()
@@ -452,7 +452,7 @@ class _View(BaseModel):
 
 
 class HoldingData(_View):
-    """Owner's hold on a resource; of a composite: on all of its exclusive leaves."""
+    """Owner's hold on a resource; for a composite, on all its exclusive leaves."""
 
     owner: str
     token: PublicToken
@@ -460,7 +460,7 @@ class HoldingData(_View):
     """True if child owners hold all of it instead of this owner."""
     priority: int
     held_s: float
-    """Age in s."""
+    """Time since the grant in s."""
     share_percent: float
 
     @computed_field  # type: ignore[prop-decorator]  # pydantic's own form
@@ -471,26 +471,26 @@ class HoldingData(_View):
 
 
 class WaitData(_View):
-    """A request that waits for a resource, or for something below a composite."""
+    """Request that waits for a resource, or for a leaf below a composite."""
 
     owner: str
     request: int
     priority: int
     waited_s: float
-    """Age in s."""
+    """Time since the request in s."""
     left_s: float | None
-    """Until it times out, in s; None while paused without limit."""
+    """Time until its time limit in s; None while paused without limit."""
     is_paused: bool
 
 
 class RowData(_View):
-    """One resource of the list."""
+    """Resource in the list."""
 
     name: str
     parent: str | None
     depth: int
     kind: ResourceKind | None
-    """None: a composite."""
+    """Kind of the leaf; None: a composite."""
     holders: tuple[HoldingData, ...]
     waiters: tuple[WaitData, ...]
     virtual: tuple[VirtualHold, ...]
@@ -513,7 +513,7 @@ class SnapshotData(_View):
 
         Args:
             snapshot: snapshot of the ledger.
-            tick_s: length of its tick in s.
+            tick_s: length of a tick in s.
         """
         parts = _parts(snapshot.resources)
         now = snapshot.tick
@@ -533,7 +533,7 @@ class NoticeData(_View):
     """Notice to an owner; whole tokens only in its own outcomes."""
 
     number: int
-    """Number from 1, in order; a reader that reconnects sends its last one."""
+    """Number from 1, ascending; a reader that reconnects sends its last one."""
     kind: NoticeKind | Literal["released", "expired"]
     tick: int
     token: PublicToken | None = None
@@ -630,7 +630,7 @@ def _view(cls: type[V], record: object, **more: object) -> V:
 
 
 def _is_lent(holding: HoldingRow, whole: list[ResourceRow]) -> bool:
-    """Return whether descendants have all leaves of a composite."""
+    """Return True if descendants hold all leaves of a composite."""
     holders = (h for leaf in whole for h in leaf.holders)
     return all(h.is_lent for h in holders if h.token == holding.token)
 

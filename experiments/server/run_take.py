@@ -1,8 +1,9 @@
 """Commands `resources list` and `resources take`.
 
 `list_lines` prints the tree with owners and waiters; each line has the name, an arrow,
-the owner and its mode, the waiters and their number. `run_take` waits, prints the
-token, holds it until the requested time has passed or it is lost, and releases it.
+the owner and its mode, and the waiters with their number. `run_take` waits, prints the
+token, holds it until the requested time has passed or the token is lost, and releases
+it.
 """
 
 import getpass
@@ -34,7 +35,7 @@ def list_lines(snapshot: SnapshotData, *, only_busy: bool = False) -> Iterator[s
     """Yield the lines of the list, from the top of the tree down.
 
     Args:
-        snapshot: from the server.
+        snapshot: snapshot from the server.
         only_busy: omit resources without holders and waiters, except parents of others.
     """
     rows = snapshot.resources
@@ -199,7 +200,7 @@ class _Holder:
 def _user() -> str:
     try:
         return getpass.getuser()
-    except (KeyError, OSError):  # a container may have no user names
+    except (KeyError, OSError):  # a container may lack user names
         return "user"
 
 
@@ -219,7 +220,7 @@ def _rates(texts: tuple[str, ...]) -> dict[str, float]:
 
 
 def _as_json(owner: str, outcome: Outcome) -> dict[str, Any]:
-    """Return the JSON object of `--json`; the token is whole, as `release` takes it."""
+    """Return the data for `--json`, with the complete token for `release`."""
     return {
         "experiment": "resources take",
         "owner": owner,

@@ -2,12 +2,12 @@
 
 `nao-testbed resources serve` creates a ledger, for a robot or for a file of resources
 (`run_server`); on a robot, `ReservationServer` shares the ledger of the robot's
-behaviours. It speaks plain HTTP: on an untrusted network, put it behind a proxy with
-TLS and give clients its https address.
+behaviours. The server uses plain HTTP: on an untrusted network, put it behind a proxy
+with TLS and give clients the https address of the proxy.
 
-The *epoch* counts the restarts of a manager, in a file. A token carries its epoch. A
-restarted manager knows no earlier tokens; its higher epoch allows it to refuse them and
-to give the reason.
+The *epoch* counts the restarts of a manager and is stored in a file. Each token
+contains its epoch. A restarted manager has no earlier tokens; by the epoch it can
+refuse them with the reason.
 """
 
 import ipaddress
@@ -78,7 +78,7 @@ def next_epoch(path: Path) -> int:
         BadInput: the file has other contents, or cannot be written.
     """
     try:
-        _read(path)  # rejects another kind of file before creating a lock beside it
+        _read(path)  # rejects another kind of file before creating the lock file
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.with_name(path.name + ".lock").open("w", encoding="utf-8") as file:
             lock(file)
@@ -107,7 +107,7 @@ def _read(path: Path) -> int:
 
 
 def _write(path: Path, epoch: int) -> None:
-    """Write to a new file, then rename: a crash leaves the old or the new number."""
+    """Write to a new file, then rename it: a crash leaves the old or the new number."""
     new = path.with_name(path.name + ".new")
     with new.open("w", encoding="ascii") as file:
         file.write(f"{epoch}\n")
@@ -129,10 +129,10 @@ class ServerCfg:
     """Address and access rules of a server."""
 
     host: str = "127.0.0.1"
-    """Loopback by default: every program that reaches a server can hold its
+    """Host; loopback by default, since every program that reaches a server can hold its
     resources."""
     port: int = DEFAULT_PORT
-    """0 takes a free one."""
+    """Port; 0: a free port."""
     secret: str | None = None
     """Shared secret of all callers; required if the host is not loopback."""
     silent_reader_s: float = 10.0
@@ -140,8 +140,8 @@ class ServerCfg:
     max_connections: int = 500
     """Maximum number of connections; further ones are rejected."""
     max_priority: int = HIGHEST
-    """Highest priority of registered owners, below that of a robot's own behaviours if
-    wanted."""
+    """Highest priority of registered owners; may be below that of a robot's own
+    behaviours."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65_535:
@@ -166,7 +166,7 @@ def is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
-        return False  # a name may map to any address
+        return False  # a name may resolve to any address
 
 
 class ReservationServer:
@@ -180,13 +180,13 @@ class ReservationServer:
         *,
         robot: Robot | None = None,
     ) -> None:
-        """Bind the address; no call is answered yet.
+        """Bind the address without answering calls.
 
         Args:
-            front: the ledger to serve.
+            front: ledger to serve.
             cfg: address and access rules.
-            listener: listener of `listen`, for callers that bind first.
-            robot: for which a station's schemas are checked, if there is one.
+            listener: socket from `listen`, for callers that bind first.
+            robot: robot for the check of a station's schemas, if any.
 
         Raises:
             BadInput: the address cannot be bound.
@@ -286,7 +286,7 @@ def listen(cfg: ServerCfg, option: str = "--port") -> socket.socket:
     """Return a listening socket.
 
     Args:
-        cfg: cfg with the address.
+        cfg: configuration with the address.
         option: command-line option of the port, for messages.
 
     Raises:
@@ -308,8 +308,8 @@ def listen(cfg: ServerCfg, option: str = "--port") -> socket.socket:
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         claim_address(listener)
-        # Connections inherit both: data sent to a reader that reads nothing
-        # fills a small buffer, and the connection ends when it stays full.
+        # Connections inherit both options: data for a reader that reads nothing fill a
+        # small buffer, and the connection ends if the buffer stays full.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 64 * 1024)
         limit_send_time(listener, cfg.silent_reader_s)
         listener.bind(address)
@@ -337,12 +337,12 @@ def run_server(
 
     Args:
         cfg: address and access rules.
-        robot: folder of the robot whose resources; None is NAO.
-        body: name of one of its bodies that lacks parts; None is the whole robot.
-        resources: file like a robot's `resources.yaml`, without a robot.
-        objects: outside objects, such as a ball.
-        preemption: a word of `Preemption`.
-        state: file with the count of restarts; None is in the user's folder.
+        robot: folder of the robot with the resources; None: NAO.
+        body: name of a body type that lacks parts; None: the whole robot.
+        resources: file in the format of a robot's `resources.yaml`; replaces the robot.
+        objects: objects outside robots, such as a ball.
+        preemption: value of `Preemption`.
+        state: file with the number of restarts; None: a file in the user's folder.
 
     Raises:
         BadInput: an option is invalid, a file cannot be read, the port is taken.

@@ -1,4 +1,4 @@
-"""Thread-safe ledger: one lock, held for the short time of one call.
+"""Thread-safe ledger with one lock, held for the short time of one call.
 
 The ledger itself has no threads and no clock. This front end adds both: it counts ticks
 of a monotonic clock, handles timeouts, blocks threads until their outcome, and queues
@@ -6,9 +6,9 @@ the notices of owners. Third-party code (policies, listeners, change callbacks) 
 separate threads, never under the lock: code that hangs, raises or waits for another
 lock blocks no other owner (`foreign_code`).
 
-Notices are numbered and kept for a while, so that none is lost. A reader sends the
-number of its last notice and gets the later ones. A queue is bounded: a reader that is
-away for too long gets the number of lost notices.
+Notices are numbered and stored for some time, so that none is lost. A reader sends the
+number of its last notice and gets the later ones. A queue is bounded: after a long
+absence, a reader gets the number of lost notices.
 """
 
 import logging
@@ -62,9 +62,9 @@ from nao_testbed.models import BadInput, TestbedError
 from nao_testbed.models.values import short
 
 KEPT = 1000
-"""Number of notices kept per owner."""
+"""Number of stored notices per owner."""
 SIGNS = 3
-"""Signs of life in one time to live: two may be lost."""
+"""Number of renewals in one time to live, of which two may be lost."""
 Told = Notified | Released | Expired
 """Events for an owner: notices, and other ends of its tokens."""
 
@@ -88,7 +88,7 @@ class NoticeBatch:
 
     notices: tuple[Notice, ...]
     n_missed: int
-    """Number of later notices that are no longer kept."""
+    """Number of later notices that are no longer stored."""
 
 
 class _NoticeQueue:
@@ -121,8 +121,8 @@ class NoticeQueues:
         """Create empty queues.
 
         Args:
-            lock: held by every caller of the ledger.
-            wake: calls a reader, soon.
+            lock: lock held by every caller of the ledger.
+            wake: function that schedules the call of a reader.
         """
         self._lock = lock
         self._wake = wake
@@ -172,14 +172,14 @@ class NoticeQueues:
             self._queue(owner).readers.append(reader)
 
     def remove_reader(self, owner: str, reader: Reader) -> None:
-        """Remove such a function."""
+        """Remove a reader."""
         with self._lock:
-            queue = self._queues.get(owner)  # None: its owner was removed
+            queue = self._queues.get(owner)  # None: the owner was removed
             if queue is not None and reader in queue.readers:
                 queue.readers.remove(reader)
 
     def forget(self, owner: str) -> None:
-        """Remove an owner's queue; its readers are called and find nothing."""
+        """Remove an owner's queue; its readers are called and get no notices."""
         with self._lock:
             queue = self._queues.pop(owner, None)
             for reader in queue.readers if queue else ():
@@ -216,11 +216,11 @@ class SharedLedger(Leasing):
     def __init__(
         self, ledger: Ledger, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Start counting ticks from the ledger's present one.
+        """Start counting ticks from the ledger's present tick.
 
         Args:
-            ledger: the ledger to share.
-            clock: seconds, never going back.
+            ledger: ledger to share.
+            clock: function that returns seconds, never decreasing.
         """
         self._ledger = ledger
         self._tick_s = ledger.cfg.tick_s
@@ -239,8 +239,8 @@ class SharedLedger(Leasing):
         self.n_changes = 0
         """Number of calls and timer events that changed holders or waiters."""
         self.on_change: list[Callable[[], None]] = []
-        """Functions called soon after such a change, and after the last one at
-        least."""
+        """Functions called soon after such changes, at least once after the last
+        one."""
         self.notices = NoticeQueues(self._lock, self._executor.signal)
         """Notices and valid tokens of each owner."""
         self._callbacks = PolicyCalls(clock, self._notify_blockers)
@@ -266,7 +266,7 @@ class SharedLedger(Leasing):
         No more requests are granted. Resources can still be released and queried.
 
         Raises:
-            BadInput: this thread is in a `step`, for whose end the timer waits.
+            BadInput: this thread is in a `step`; the timer waits for its end.
         """
         with self._lock:
             if self._n_steps:
@@ -293,12 +293,12 @@ class SharedLedger(Leasing):
     # -- owners ------------------------------------------------------------------------
 
     def add_owner(self, owner: Owner) -> None:
-        """Register an owner; its parent first."""
+        """Register an owner; its parent must be registered first."""
         with self.step() as (ledger, tick):
             ledger.add_owner(owner, tick)
 
     def renew(self, owner: str) -> None:
-        """Process a sign of life of an owner."""
+        """Renew an owner."""
         with self.step() as (ledger, tick):
             ledger.renew(owner, tick)
 
@@ -314,7 +314,7 @@ class SharedLedger(Leasing):
 
         Args:
             request: the request.
-            when_done: called when a ticket that is returned without an outcome gets
+            when_done: function called when a ticket returned without an outcome gets
                 one.
 
         Returns:
@@ -340,7 +340,8 @@ class SharedLedger(Leasing):
         """Submit a request, and block this thread until it has ended.
 
         Raises:
-            LedgerClosed: it was closed before; a later close shows in the outcome.
+            LedgerClosed: closed before the call; after a later close the outcome says
+                so.
             BadInput: this thread is in a `step`, in which no request can end.
         """
         with self._lock:
@@ -352,9 +353,9 @@ class SharedLedger(Leasing):
         """Block this thread until a request of this front end has ended.
 
         Raises:
-            LedgerClosed: it still waits, and was closed before.
+            LedgerClosed: the request still waits, and the ledger was closed before.
             BadInput: this thread is in a `step`, in which no request can end; or the
-                ticket is not from this ledger and would wait for ever.
+                ticket is not from this ledger and would wait forever.
         """
         done = threading.Event()
         with self._lock:
@@ -366,7 +367,7 @@ class SharedLedger(Leasing):
                 self._takers.setdefault(ticket.number, []).append(done)
         try:
             while ticket.outcome is None and not done.wait(self._life_s(ticket)):
-                self.renew(ticket.request.owner)  # a waiting owner is alive
+                self.renew(ticket.request.owner)  # waiting renews the owner
         except BaseException:  # such as Ctrl-C: this thread stops waiting
             self._give_up(ticket)
             raise
@@ -383,7 +384,7 @@ class SharedLedger(Leasing):
                 self._executor.call(when_done, ticket)
 
     def unwatch(self, ticket: Ticket, when_done: WhenDone) -> None:
-        """Remove such a function."""
+        """Remove a function registered by `watch`."""
         with self._lock:
             watchers = self._watchers.pop(ticket.number, [])
             others = [pair for pair in watchers if pair != (ticket, when_done)]
@@ -414,13 +415,13 @@ class SharedLedger(Leasing):
             ledger.advance(tick)
             return take_snapshot(ledger)
 
-    # -- inside ------------------------------------------------------------------------
+    # -- internals ---------------------------------------------------------------------
 
     def _lessor(self, owner: str | None) -> tuple[str, Lessor]:
         return FrontLessor.of(owner, self)
 
     def _life_s(self, ticket: Ticket) -> float | None:
-        """Return the maximum wait of an owner without a sign of life, in s."""
+        """Return the maximum wait of an owner without a renewal, in s."""
         live_s = time_to_live_s(ticket.request.owner, self._ledger)
         return None if live_s is None else live_s / SIGNS
 
@@ -460,7 +461,7 @@ class SharedLedger(Leasing):
             self._due_changed.notify_all()
 
     def _give_up(self, ticket: Ticket) -> None:
-        """End a request without a waiter, whatever its state."""
+        """End an abandoned request in any state."""
         with self.step() as (ledger, tick):
             give_up(ticket, ledger, tick)
 

@@ -1,4 +1,4 @@
-"""Command `nao-testbed naoqi`: our robot for NAOqi programs; deferred imports."""
+"""Command `nao-testbed naoqi`: simulated robot for NAOqi programs; deferred imports."""
 
 import os
 import sys
@@ -165,7 +165,7 @@ def _refuse_without_page(context: typer.Context) -> None:
     """Reject page options without `--live`.
 
     Raises:
-        BadInput: one of them was given.
+        BadInput: such an option was given.
     """
     for name, option in (("browser", "--no-browser"), ("page_port", "--page-port")):
         source = context.get_parameter_source(name)
@@ -177,7 +177,7 @@ def _refuse_without_effect(context: typer.Context) -> None:
     """Reject options that a recording would ignore.
 
     Raises:
-        BadInput: one of them was given.
+        BadInput: such an option was given.
     """
     for option in context.command.params:
         source = context.get_parameter_source(option.name or "")

@@ -1,4 +1,4 @@
-"""Page of a served robot: shows its client programs, with a person as another owner.
+"""Page of a served robot, with its client programs and a person as another owner.
 
     main process: qi's threads, ServedRobot, LiveRobot ── link ── process of the page
 
@@ -68,7 +68,7 @@ def attach(parts: Parts, connection: Connection) -> LiveRobot:
 
     Args:
         parts: parts of the robot, which does not run yet.
-        connection: to the page.
+        connection: connection to the page.
     """
     served, link = parts.served, RobotEnd(connection)
     live = LiveRobot(ServedPlay(parts))
@@ -103,10 +103,10 @@ class ServedPage:
         """Start the process, and wait until it serves.
 
         Args:
-            trial: the robot and its setting.
+            trial: robot with its setting.
             address: address of the page.
             url_to: stream for the page's address.
-            opens: open a browser.
+            opens: True: open a browser.
 
         Raises:
             BadInput: the port is not available.
@@ -168,7 +168,8 @@ def _serve_page(trial: TrialCfg, address: Address, connection: Connection) -> No
     Args:
         trial: the robot and its setting.
         address: address of the page.
-        connection: to the robot: its first message is the page's address, or the error.
+        connection: connection to the robot; its first message is the page's address, or
+            the error.
     """
     for number in {signal.SIGINT, *END_SIGNALS} - {signal.SIGTERM}:
         signal.signal(number, signal.SIG_IGN)  # the parent process ends it

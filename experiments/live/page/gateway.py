@@ -4,8 +4,8 @@
                                       └── websocket ── viser (rejects other clients)
 
 viser does not authenticate clients. It listens on a port of the loopback interface and
-answers only requests with a secret of this process, which the door holds. The browser
-passes the door with a key from the printed address, kept in a cookie. The page's
+answers only requests with a secret of this process, which the door adds. The door
+admits a browser with the key of the printed address, stored in a cookie. The page's
 content policy blocks external requests.
 """
 
@@ -108,10 +108,10 @@ _FORBIDDEN = error_response(
 
 
 class PageGuard:
-    """Authentication by a key, kept in a cookie, for pages of this server."""
+    """Authentication by a key, stored in a cookie, for pages of this server."""
 
     def __init__(self, app: ASGIApp, key: str, port: int) -> None:
-        """Create the door in front of the guard.
+        """Create the guard in front of an application.
 
         Args:
             app: application behind it; it gets the key as a Bearer token.
@@ -170,7 +170,7 @@ class _Connection(PunctualConnection):
     _is_upgraded = False
 
     def handle_websocket_upgrade(self, event: Any) -> None:
-        """Hand the connection over."""
+        """Pass the connection to the websocket protocol."""
         self._is_upgraded = True
         super().handle_websocket_upgrade(event)
 
@@ -186,14 +186,14 @@ class Address:
     """Address of a page, and the key for browsers."""
 
     port: int
-    """Port; 0 takes a free one."""
+    """Port; 0: a free port."""
     option: str = "--port"
     """Command-line option that sets the port."""
     key: str = field(default_factory=lambda: secrets.token_urlsafe(24))
 
 
 class PageServer:
-    """Server of the page of one viser; a context that serves in a thread."""
+    """Server of the page of one viser server; a context that serves in a thread."""
 
     def __init__(
         self, viser: "ViserServer", secret: str, address: Address, api: PageApi
@@ -201,10 +201,10 @@ class PageServer:
         """Bind the address.
 
         Args:
-            viser: viser from `closed_viser`.
-            secret: secret of that viser.
+            viser: viser server from `closed_viser`.
+            secret: secret of that server.
             address: address of the page.
-            api: states and requests of the page.
+            api: interface for states and requests of the page.
 
         Raises:
             BadInput: the port is not available.

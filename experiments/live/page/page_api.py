@@ -62,7 +62,7 @@ class PageApi:
             robot: description shared by all robots.
             names: names of the robots.
             controllers: available controllers.
-            send: forwards actions to robots.
+            send: function that forwards actions to robots.
             actions: accepted requests by name.
             replay: data for the scrubber of a recording.
         """
@@ -71,12 +71,13 @@ class PageApi:
         about = _describe(robot, names, controllers)
         self._about = json.dumps({**about, "actions": list(actions), "replay": replay})
         self._newest = [dict[str, tuple[int, str]]() for _ in names]
-        """Per robot: kind of news to its number and its JSON."""
+        """Per robot: kind of data to its update number and its JSON."""
         self._pictures: dict[int, Picture] = {}
         """Newest picture of each robot."""
         self.is_closing = False
         self.viewers = 0
-        """Open streams and 3-D views: without any, moments may be rare."""
+        """Number of open streams and 3-D views; without any, moments are sent
+        rarely."""
 
     @property
     def routes(self) -> list[BaseRoute]:
@@ -89,11 +90,11 @@ class PageApi:
         ]
 
     def put(self, moments: Sequence[Moment | None], speed: float = 1.0) -> None:
-        """Store the newest moment of each robot; None keeps the last one.
+        """Store the newest moment of each robot; None: keep the last one.
 
         Args:
-            moments: one per robot.
-            speed: as a multiple of real time; 0: paused.
+            moments: moments, one per robot.
+            speed: speed as a multiple of real time; 0: paused.
         """
         for i, moment in enumerate(moments):
             if moment is None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from viser import ViserServer
 
 FRAME_S = 0.04
-"""Time between two frames in s: 25 a second."""
+"""Time between two frames in s: 25 per second."""
 HEIGHT_M = 0.58
 NARROWEST = 0.72
 """Minimum aspect ratio of the 3-D view that shows two robots completely."""
@@ -66,8 +66,8 @@ class Scene:
             q: (n_joints,) angles of the posture in which motor drums are measured.
             names: names of the robots.
             slope_deg: slope of the ground in degrees.
-            obstacles: around each robot.
-            on_joint: called with the numbers of the clicked robot and joint.
+            obstacles: obstacles around each robot.
+            on_joint: function called with the indices of the clicked robot and joint.
         """
         self._robot, self._names = robot, tuple(names)
         lay_stage(server, len(names), HEIGHT_M, slope_deg, aspect=NARROWEST)
@@ -97,7 +97,7 @@ class Scene:
         server.gui.main_panel.minimize()
 
     def show(self, moments: Sequence[Moment | None]) -> None:
-        """Show the newest moment of each robot; None keeps the last one."""
+        """Show the newest moment of each robot; None: keep the last one."""
         for i, moment in enumerate(moments):
             if moment is None:
                 continue
@@ -116,7 +116,7 @@ class Scene:
             self._press(figure, moment.seen.fsr)
 
     def _press(self, figure: Figure, fsr: FloatArray) -> None:
-        """Show the resultant of each foot's force sensors where it acts."""
+        """Show the resultant of each foot's force sensors at its point of action."""
         for link, is_on_it in self._soles:
             force = np.where(is_on_it, fsr, 0.0)
             newton = float(force.sum())

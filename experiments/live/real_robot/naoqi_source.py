@@ -1,4 +1,4 @@
-"""Source of a robot that is reached over the network."""
+"""Source of a robot on the network."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,10 +11,10 @@ from nao_testbed.sim.naoqi.naoqi_robot import ANSWER_S, NaoqiRobot
 
 @dataclass(frozen=True, kw_only=True)
 class NaoqiSource:
-    """Robot that speaks NAOqi, simulated or real."""
+    """Robot with NAOqi, simulated or real."""
 
     url: str
-    """`naoqi://HOST:PORT`."""
+    """Address `naoqi://HOST:PORT`."""
     robot_folder: Path = field(default_factory=default_robot_folder)
     """Folder of the robot description."""
     answer_s: float = ANSWER_S
@@ -24,8 +24,8 @@ class NaoqiSource:
         """Connect to the robot without commanding it.
 
         Raises:
-            BadInput: there is no robot, a different one, or `qi` is not installed.
-            ConnectionTimeout: it does not answer.
+            BadInput: no robot answers, its type differs, or `qi` is not installed.
+            ConnectionTimeout: the robot does not answer.
             ConnectionLost: the connection has ended.
         """
         robot = load_robot(self.robot_folder)

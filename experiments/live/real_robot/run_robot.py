@@ -1,6 +1,7 @@
-"""Sequence of `nao-testbed naoqi run`; the robot is given back in every case.
+"""Sequence of `nao-testbed naoqi run`; control is returned in every case.
 
-connect -> look -> rehearse -> take -> periods under the supervisor -> give back
+connect -> check -> rehearse -> take control -> periods under the supervisor -> return
+control
 """
 
 import dataclasses
@@ -52,8 +53,8 @@ from nao_testbed.sim.recording.run_folder import create_run_folder
 from nao_testbed.sim.replayed_robot import RecordingOver
 
 REHEARSED = 100
-"""Number of periods that a controller steps before it gets a robot: loading and
-compiling would delay it later."""
+"""Number of steps of a controller before it gets a robot, so that loading and compiling
+do not delay it later."""
 LIMP = 0.05
 """Stiffness below which a joint does not hold the robot."""
 
@@ -169,7 +170,7 @@ def run_robot_command(
     """Run a controller on a robot; return the exit status.
 
     Raises:
-        BadInput: a value is invalid, or there is no such robot.
+        BadInput: a value is invalid, or the robot is not reachable.
     """
     watch = SupervisorCfg(late_s=cfg.late_s, hottest_degc=cfg.hottest_degc)
     source = cfg.source
@@ -202,7 +203,7 @@ def check_can_stand(robot: Robot, seen: Observation) -> None:
     """Check that the legs hold the robot.
 
     Raises:
-        BadInput: the robot rests.
+        BadInput: the legs are limp.
     """
     legs = [robot.joint_index(name) for name in robot.leg_joints]
     if legs and float(seen.stiffness[legs].max()) < LIMP:
@@ -213,7 +214,7 @@ def check_can_stand(robot: Robot, seen: Observation) -> None:
 
 
 def rehearse(controller: Controller, robot: Robot, seen: Observation) -> None:
-    """Step a controller on a fixed observation, so that it loads and compiles."""
+    """Step a controller on a fixed observation, to load and compile it."""
     controller.reset(robot)
     for i in range(REHEARSED):
         time_s = seen.time_s + CONTROL_PERIOD * i
@@ -221,7 +222,7 @@ def rehearse(controller: Controller, robot: Robot, seen: Observation) -> None:
 
 
 class RealRobotRun:
-    """Run of one controller on one robot, from taking it to giving it back."""
+    """Run of one controller on one robot, from taking control to returning it."""
 
     def __init__(
         self, cfg: RunCfg, robot: PacedRobot, watch: SupervisorCfg, folder: Path
@@ -246,7 +247,7 @@ class RealRobotRun:
         self._written: FloatArray | None = None
 
     def run_to_end(self, json_file: str | None) -> int:
-        """Run, give the robot back, print the results; return the exit status."""
+        """Run, return control, print the results; return the exit status."""
         reason, status, said = "done", 0, ""
         begin = time.monotonic()
         try:
@@ -312,7 +313,7 @@ class RealRobotRun:
                     on_progress(0, robot.time_s - start_s)
 
     def _give_back(self) -> None:
-        """Give the robot back; print a warning if the connection is lost."""
+        """Return control of the robot; print a warning if the connection is lost."""
         remote = self._remote
         if remote is None:
             return

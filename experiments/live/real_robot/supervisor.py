@@ -1,12 +1,11 @@
 """Supervisor that ends a run on a fault of the robot or the connection.
 
-    late       an answer takes longer than 0.1 s, or the values are older than that
-    hot        a motor reports more than 80 °C
-    fallen     the body leans by more than 40°
-    disobeyed  set-points differ from those written: another program commands
+    late       an answer takes longer than 0.1 s, or the values are older than 0.1 s hot
+    a motor reports more than 80 °C fallen     the body leans by more than 40° disobeyed
+    set-points differ from those written: another program commands
 
-The supervisor only observes. After a stop, the caller gives the robot back in its
-initial state; if the robot is unreachable, commands sent in advance do so
+The supervisor only observes. After a stop, the caller returns control of the robot in
+its initial state; if the robot is unreachable, commands sent in advance do so
 (`sim.naoqi.naoqi_robot`).
 """
 
@@ -35,7 +34,8 @@ class SupervisorCfg:
     late_s: float = 0.1
     """Maximum age of sensor values, in s of our clock."""
     hottest_degc: float = 80.0
-    """Maximum temperature of a motor, in °C: where a NAO shuts down [es2659053]."""
+    """Maximum temperature of a motor, in °C: that at which a NAO shuts down
+    [es2659053]."""
     lean_deg: float = 40.0
     """Maximum angle between the body's axis and the vertical, in degrees. On a NAO's
     feet the centre of mass leaves the soles before 20°."""
@@ -79,9 +79,9 @@ class Supervisor:
         """Check a period.
 
         Args:
-            observation: at the start of the period.
-            written: (n_joints,) set-points in rad that were written before; None: none.
-            age_s: age of its values, in s of our clock.
+            observation: observation at the start of the period.
+            written: (n_joints,) previously written set-points in rad; None: none.
+            age_s: age of the observation, in s of our clock.
 
         Raises:
             RunStopped: the run must end; the message gives the reason.

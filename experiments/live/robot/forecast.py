@@ -1,22 +1,22 @@
-"""Forecast of the motor temperatures: a copy of the robot runs ahead of it.
+"""Forecast of the motor temperatures by a copy of the robot that runs ahead.
 
     ask   -> fork: this process and a copy of it: robot, reservations, controller
     copy  -> the requested change, made as by the operator
           -> physics, second by second, until the torques are steady (`Steadiness`);
              without a change they may be steady from the start
           -> heat alone, as in a fast-forward, with physics in between; to the end
-    look  -> a first answer after about a second, better ones while the copy runs
+    poll -> a first answer after about a second, better ones while the copy runs
 
-The copy writes only to its pipe, and ends with its parent. Where a process cannot be
-copied (macOS, Windows), another process is started and rebuilds the robot: at rest,
+The copy writes only to its pipe, and ends with its parent. If a process cannot be
+forked (macOS, Windows), another process is started, which rebuilds the robot at rest
 with its angles, set-points, temperatures and controller. This takes some seconds more;
 the controller's state and the creep of the soles are lost.
 
-Each temperature has a band. For a linear model, a motor whose R/C is a times as large
-and that is b times as fast has at t under τ² the temperature T(b t) of this motor under
-a τ². a of each motor and b of each sample are drawn log-normal with `SPREAD`: no source
-gives the variation between NAO's motors, and a fit to half an hour is accurate to some
-per cent.
+Each temperature has a band. For a linear model, a motor whose R/C is larger by a factor
+a and whose rate is larger by a factor b has at time t under τ² the temperature T(b t)
+of this motor under a τ². a of each motor and b of each sample are drawn log-normal with
+`SPREAD`: no source gives the variation between NAO's motors, and a fit to half an hour
+is accurate to some per cent.
 
 A moving robot may end in another state: the mean square m of each motor's future torque
 is drawn normal, cut at 0, with a 90 % half-width of
@@ -83,7 +83,7 @@ NICE = 5
 
 
 class Forecaster:
-    """Past of a robot, and one copy of it that runs ahead."""
+    """Past temperatures of a robot, and one copy of it that runs ahead."""
 
     def __init__(self, setup: Setup) -> None:
         """Attach to a robot; call `note` each slot."""
@@ -98,7 +98,7 @@ class Forecaster:
         self._pid = 0
         self._link: Connection | None = None
         self._worker: Worker[bool] | None = None
-        """Replaces pid and link where a process cannot be copied."""
+        """Replaces pid and link if a process cannot be forked."""
         self._has_answered, self._asked_s = True, 0.0
 
     def note(self) -> None:
@@ -116,7 +116,7 @@ class Forecaster:
         """Start a copy; return a text for the operator.
 
         Raises:
-            UnknownName: there is no such controller or joint.
+            UnknownName: the controller or joint does not exist.
             BadInput: the robot has fallen, or the last copy is recent and has not
                 answered.
         """
@@ -198,7 +198,7 @@ def _of_joints(setup: Setup) -> FloatArray:
 
 def _run_copy(ahead: "RunAhead", link: Connection) -> None:
     """Run ahead in the copied process, and answer."""
-    link.close()  # so that the pipe breaks when its reader closes
+    link.close()  # then the pipe breaks when its reader closes
     renice(NICE)
     ahead.run()
 
@@ -234,7 +234,7 @@ class Rebuilt:
         errors = np.rad2deg(sim.misalignment).tolist()
         simulation = replace(
             sim.cfg,
-            world=sim.engine.cfg,  # the ground may have been changed
+            world=sim.engine.cfg,  # includes changes of the ground
             misalignment_deg=dict(zip(names, errors, strict=True)),
         )
         state = sim.snapshot()
@@ -344,7 +344,7 @@ class RunAhead:
         slots = round(1.0 / setup.tick_s)
         for _ in range(slots):
             setup.disturbance.begin(setup.tick)
-            with suppress(SlotsFailed):  # the robot itself reports it
+            with suppress(SlotsFailed):  # reported by the robot itself
                 setup.body.slot()
             total += sim.mean_square
         self.physics_s += 1.0
@@ -430,12 +430,12 @@ def fan(
     """Return the temperature bands of the motors, with constants known to `SPREAD`.
 
     Args:
-        heating: heating of the motors; restored on return.
-        begin: its state at the start.
+        heating: heating model of the motors; restored on return.
+        begin: state of the model at the start.
         pieces: mean squared torques (n_motors,) in N²m² and their durations in s, which
             fill the horizon.
         horizon_s: horizon in s.
-        limit_degc: limit of the motors.
+        limit_degc: temperature limit of the motors in °C.
         drift: (n_motors,) half-width in N²m² of the last piece.
 
     Returns:
@@ -468,7 +468,7 @@ def fan(
         reach_s[k] = _reached(times, degc[k], horizon_s + beyond, limit_degc)
     heating.state[:] = kept
     low, high = np.quantile(degc, QUANTILES, axis=0)
-    # Times may be infinite, so there is no mean of two samples.
+    # Times may be infinite, so quantiles do not interpolate.
     early, late = np.quantile(reach_s, QUANTILES, axis=0, method="nearest")
     return np.stack([low, degc[0], high]), np.stack([early, reach_s[0], late])
 
@@ -476,7 +476,7 @@ def fan(
 def _cut(
     pieces: list[tuple[FloatArray, float]], times: FloatArray
 ) -> list[list[tuple[FloatArray, float]]]:
-    """Return the pieces of each step of the grid."""
+    """Return the pieces divided at the steps of the grid."""
     cut: list[list[tuple[FloatArray, float]]] = [[] for _ in times[1:]]
     at_s = 0.0
     for square, duration_s in pieces:
@@ -492,7 +492,7 @@ def _cut(
 def _reached(
     times: FloatArray, degc: FloatArray, later_s: FloatArray, limit_degc: float
 ) -> FloatArray:
-    """Return (n_motors,) the time of reaching a limit: in the grid, or `later_s`."""
+    """Return (n_motors,) times at which a limit is reached, in the grid or later."""
     is_over = degc >= limit_degc
     i = np.maximum(np.argmax(is_over, axis=0), 1)
     motors = np.arange(degc.shape[1])

@@ -3,7 +3,7 @@
     Play: a robot that runs by itself, slot by slot, and is recorded
     LiveRobot: executes an operator's actions on one, and reports its state
 
-Reports change nothing: a robot without operator actions behaves bit for bit as one
+Reports have no side effects: a robot without operator actions is bit-identical to one
 without a page.
 """
 
@@ -48,7 +48,7 @@ from nao_testbed.experiments.shared_robot.behaviours import SlotsFailed
 from nao_testbed.models import BadInput, TestbedError
 
 KEPT = 8
-"""Number of sentences that a moment repeats."""
+"""Number of latest sentences in a moment."""
 PANEL_SLOTS = 20
 """Minimum number of slots between two updates of panels."""
 
@@ -255,7 +255,7 @@ class LiveRobot:
                 return self._disturb(action)
             case HeatNow():
                 joint, degc = action.joint, action.degc
-                setup.robot.joint_index(joint)  # raises with the known names
+                setup.robot.joint_index(joint)  # raises for an unknown name
                 body.sim.set_temperature(setup.motor_name(joint), degc)
                 return f"{joint} is set to {degc:g} °C"
             case BreakPart():

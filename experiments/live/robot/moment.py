@@ -55,7 +55,7 @@ class RefusedCommand:
     """Commands refused by the gate."""
 
     time_s: float
-    """Time of the last one, in s."""
+    """Time of the last refusal, in s."""
     owner: str
     """Owner; 'nobody' without a token."""
     resource: str
@@ -68,7 +68,7 @@ class Reservations:
     """Holders and waiters of all resources, and groups in the transmitter."""
 
     resources: tuple[ResourceRow, ...]
-    """From the root of the tree down."""
+    """Resources from the root of the tree down."""
     owners: tuple[OwnerRow, ...]
     groups: tuple[GroupSnapshot, ...]
     refused: tuple[RefusedCommand, ...] = ()
@@ -96,7 +96,7 @@ class Forecast:
     past_s: FloatArray
     """(n_past,) times of the robot."""
     past_degc: FloatArray
-    """(n_past, n_joints) true motor temperatures of the joints then, in °C."""
+    """(n_past, n_joints) true motor temperatures at these times, in °C."""
     ahead_s: FloatArray
     """(n_times,) time since the request, in s."""
     degc: FloatArray
@@ -115,12 +115,12 @@ class Moment:
     late_s: float
     """Delay behind the wall clock, in s."""
     n_taken: int = 0
-    """Number of requests received since the start."""
+    """Number of operator requests received since the start."""
     controller: str
     q: FloatArray
     """(n_joints,) true angles in rad."""
     position: FloatArray
-    """(3,) of the base in the world, in m."""
+    """(3,) position of the base in the world, in m."""
     quaternion: FloatArray
     """Orientation of the base, x y z w."""
     degc: FloatArray
@@ -145,7 +145,7 @@ class Moment:
     schemas: tuple[SchemaView, ...]
     panels: tuple[PanelView, ...]
     reservations: Reservations | None = None
-    """None: unchanged since the last moment."""
+    """Holders and waiters; None: unchanged since the last moment."""
     forecast: Forecast | None = None
     """New forecast, in one moment only."""
     tick_s: float = 0.01

@@ -40,7 +40,8 @@ class PushNow(OperatorRequest):
     """Push the base at its centre of mass."""
 
     direction_deg: Annotated[float, Field(ge=-180.0, le=180.0, title="direction")]
-    """0 is ahead, 90 to the left; horizontal, in the world frame."""
+    """Horizontal direction in degrees in the world frame: 0 forwards, 90 to the
+    left."""
     force_n: Annotated[float, Field(ge=0.0, le=100.0, title="force")]
     duration_s: Annotated[float, Field(gt=0.0, le=5.0, title="duration")]
 
@@ -148,7 +149,7 @@ class Light(OperatorRequest):
         """Validate the colour.
 
         Raises:
-            BadInput: it is not a colour.
+            BadInput: the text is not a colour.
         """
         super().__post_init__()
         if _COLOUR.fullmatch(self.colour) is None:
@@ -175,7 +176,7 @@ class WakeSchema(OperatorRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class SleepSchema(OperatorRequest):
-    """Deactivate a schema, and all below it."""
+    """Deactivate a schema and its descendants."""
 
     schema: str
 
@@ -255,7 +256,7 @@ def action_of(data: object, actions: Mapping[str, type] = ACTIONS) -> Any:
         actions: accepted requests by name.
 
     Raises:
-        UnknownName: there is no such action.
+        UnknownName: the action is unknown.
         BadInput: a field is missing, unknown, of another type or out of its range.
     """
     if not isinstance(data, Mapping):

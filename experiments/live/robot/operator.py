@@ -3,7 +3,7 @@
     take -> request -> token -> gate, or command controller -> transmitter -> gate
 
 The operator holds one token per taken resource. A joint is moved to its angle slot by
-slot, at most at `SPEED`; postures, motions, lights and texts are orders as of any
+slot, at most at `SPEED`; postures, motions, lights and texts are orders, as for any
 behaviour. The owner is registered with the first request: a run without requests is the
 same as one without a page.
 """
@@ -79,7 +79,7 @@ def groups_of(robot: Robot) -> tuple[str, ...]:
 
 
 class Operator:
-    """Person as an owner: takes, commands and gives back resources.
+    """Person as an owner that takes, commands and releases resources.
 
     Return values and errors of the methods are texts for the person.
     """
@@ -94,7 +94,7 @@ class Operator:
         }
         self._leaf_of = motor_leaves(self._robot)
         self._tokens: dict[str, Token] = {}
-        """Resource to token; the gate gives the reason for a dead one."""
+        """Resource to token, also ended ones, for which the gate gives the reason."""
         self._waits: dict[str, Ticket] = {}
         self._goals: dict[str, float] = {}
         """Leaf of a motor to its goal angle, in rad."""
@@ -109,7 +109,7 @@ class Operator:
         """Request a resource; return a text with the previous or present holders.
 
         Raises:
-            UnknownName: there is no such resource.
+            UnknownName: the resource does not exist.
             TestbedError: the request is denied.
         """
         leaves = leaves_under(self._robot, [action.resource])
@@ -158,7 +158,7 @@ class Operator:
         """Command a taken resource; the gate or the command controller may refuse.
 
         Raises:
-            UnknownName: there is no such joint, posture, motion or resource.
+            UnknownName: the joint, posture, motion or resource does not exist.
             BadInput: an angle is out of its joint's range.
         """
         library = self._body.commands.library
@@ -207,7 +207,7 @@ class Operator:
                 self._orders.remove(order)
                 self.messages.append(_ended(order))
 
-    # -- inside ------------------------------------------------------------------------
+    # -- internals ---------------------------------------------------------------------
 
     def _register(self) -> None:
         """Register as an owner, at the first request or after a removal."""
@@ -260,7 +260,7 @@ class Operator:
         target = 0.5 * (robot.lower + robot.upper)
         for joint, angle in angles_deg.items():
             target[robot.joint_index(joint)] = np.deg2rad(angle)
-        check_target(target, robot)  # names the joint and its range
+        check_target(target, robot)  # raises with the joint and its range
         leaves = {
             self._leaf_of[joint]: float(target[robot.joint_index(joint)])
             for joint in angles_deg
@@ -316,7 +316,7 @@ class Operator:
     def _token(self, leaves: Iterable[str]) -> Token | None:
         """Return the operator's token that may command all of these leaves.
 
-        Without one, return a dead token that covered them, for the gate's reason.
+        Without one, return an ended token that covered them, for the gate's reason.
         """
         wanted, authorise = set(leaves), self._ledger.authorise
         dead = None

@@ -30,7 +30,7 @@ BLOCKED_S = 2.0
 
 
 class Panels:
-    """Present panels; call `look` periodically, `change` on a person's request."""
+    """Present panels; call `poll` periodically, `change` on a person's request."""
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
@@ -47,8 +47,9 @@ class Panels:
         """Change a setting of the controller; return a text for the person.
 
         Raises:
-            UnknownName: its panel has no such setting.
-            BadInput: it has no settings, the value is invalid, or its code fails.
+            UnknownName: the panel has no such setting.
+            BadInput: the controller has no settings, the value is invalid, or its code
+                fails.
         """
         controller = self._setup.stiffness.controller
         name = controller.name
@@ -63,7 +64,7 @@ class Panels:
             taker.change_setting(setting.name, value)
         except TestbedError:
             raise
-        except Exception as error:  # whatever foreign code raises
+        except Exception as error:  # any exception of foreign code
             raise BadInput(
                 f"controller {name} rejected {action.setting}: {_said(error)}"
             ) from error

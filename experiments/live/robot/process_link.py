@@ -25,9 +25,9 @@ from nao_testbed.models.system import END_SIGNALS, Connection
 from nao_testbed.sim.body import SimulationDiverged
 
 ACTIONS_S = 0.002
-"""Time for actions in s, of a slot's 0.01 s; the rest wait for the next slot."""
+"""Time for actions in s, of a slot's 0.01 s; further actions wait for the next slot."""
 MOMENT_SLOTS = 4
-"""Slots between two moments: 25 a second."""
+"""Slots between two moments: 25 per second."""
 IDLE_S = 1.0
 """Time between two moments without viewers, in s."""
 LATE_S = 0.5
@@ -43,7 +43,7 @@ class ProcessEnded(TestbedError):
 
 
 class RobotEnd:
-    """Robot's end of the link: `take` before a slot, `tell` after it."""
+    """Robot's end of the link: `take` before a slot, `report` after it."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -63,7 +63,7 @@ class RobotEnd:
                 action = connection.recv()
                 if isinstance(action, Stop):
                     return False
-                if action is None:  # the last moment was received
+                if action is None:  # acknowledgement of the last moment
                     self._may_send = True
                     continue
                 live.act(action)
@@ -159,8 +159,8 @@ def run_live_robot(cfg: TrialCfg | ScenarioCfg, connection: Connection) -> None:
     """Run a robot until a stop request, or until its page is closed.
 
     Args:
-        cfg: cfg of the robot; its duration is ignored.
-        connection: to its page.
+        cfg: configuration of the robot; its duration is ignored.
+        connection: connection to the page.
     """
     for number in (signal.SIGINT, *END_SIGNALS):
         signal.signal(number, signal.SIG_IGN)  # the parent process sends the stop

@@ -1,6 +1,6 @@
 """Robot at rest in its posture: the content of `live` without a scenario.
 
-    Standing: the robot under its controller, slot by slot, recorded
+    RestingRobot: the robot under its controller, slot by slot, recorded
     PostureOwner: holds the posture, with all motors without another owner
 
 The posture has one token and one submission for the whole body, as long as it holds all
@@ -46,9 +46,9 @@ class RestingRobot:
         robot = cfg.load_robot()
         self.controller = cfg.controller
         self.messages: list[str] = []
-        """Empty: there are no events to report."""
+        """Always empty: no events."""
         self.busy = ""
-        """Empty: a forecast is always possible."""
+        """Always empty: a forecast is always possible."""
         self.setup = Setup(
             robot,
             RobotWithLedgerCfg(
@@ -119,9 +119,9 @@ class PostureOwner:
 
         Args:
             body: robot with the ledger.
-            robot: its description.
-            posture: a stored one.
-            period_s: between two set-points.
+            robot: description of the robot.
+            posture: name of a stored posture.
+            period_s: time between two set-points in s.
             leads: leaf of a motor to its leading joint.
         """
         self._body, self._robot, self._leads = body, robot, leads
@@ -186,8 +186,8 @@ class PostureOwner:
     def _next(self, leaf: str, angle: float) -> float:
         """Return the next set-point of a leaf, rate-limited after an absence.
 
-        A robot that was moved to another state, such as Sit, is held there: a straight
-        path from it is unsafe.
+        A robot that was moved to another state, such as Sit, is held there, since a
+        straight path from there is unsafe.
         """
         if leaf not in self._returning:
             return angle

@@ -1,4 +1,4 @@
-"""Scenario in real time: its behaviours act, a person watches and may take over.
+"""Scenario in real time with its behaviours; a person may intervene.
 
 Without requests of the person, it equals `nao-testbed scenario run` slot for slot. At
 its end its expectations are evaluated, and the robot continues.
@@ -32,7 +32,7 @@ class ScenarioCfg:
     """Options of a scenario, which is loaded in the robot's own process."""
 
     scenario: str
-    """A file, or the name of a built-in scenario."""
+    """File, or name of a built-in scenario."""
     controller: str | None = None
     """Controller that replaces the file's."""
     seed: int | None = None
@@ -48,7 +48,7 @@ class ScenarioCfg:
 
         Raises:
             FileErrors: all errors in the file.
-            BadInput: there is no such file, or a behaviour has the operator's name.
+            BadInput: the file does not exist, or a behaviour has the operator's name.
         """
         plan = load_scenario(SCENARIOS.find(self.scenario))
         if any(one.path == OPERATOR for one in plan.walk()):

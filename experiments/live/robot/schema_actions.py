@@ -18,10 +18,10 @@ def change_schema(runtime: SchemaRuntime, action: SchemaRequest, tick: int) -> s
     """Execute an operator's request on a schema; return a text for the operator.
 
     A schema is a separate behaviour: it requests resources at the priority of its first
-    activation, and may wait for the operator as for any owner.
+    activation, and waits for the operator as for any owner.
 
     Raises:
-        UnknownName: there is no such schema, instance or parameter.
+        UnknownName: the schema, instance or parameter does not exist.
         BadInput: the schema cannot be activated alone, or a value is invalid.
     """
     match action:

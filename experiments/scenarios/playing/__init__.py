@@ -1,8 +1,7 @@
-"""From a `Scenario` to a run, its verdicts and its folder.
+"""Execution of a `Scenario`: run, verdicts and run folder.
 
-runner          starts a run and executes it slot by slot
-triggers        facts of a slot, and the events that they trigger
-failures        failures, behaviours that never acted, broken invariants
-trace_file      the trace: in memory, as hashes, as a file
-result          the result of a run, as JSON and as JUnit XML
+runner          execution of a run, slot by slot triggers        facts of a slot, and
+the events that they trigger failures        failures, behaviours that never acted,
+broken invariants trace_file      trace in memory, as hashes, and as a file result the
+result of a run, as JSON and as JUnit XML
 """

@@ -35,7 +35,7 @@ from nao_testbed.experiments.scenarios.playing.result import RunFailure
 from nao_testbed.experiments.scenarios.vocabulary.judge import Verdict
 
 MAX_KEPT = 1000
-"""Maximum number of failures kept: one per slot would be tens of thousands in
+"""Largest number of stored failures; one per slot would be tens of thousands in
 minutes."""
 IGNORED_REASONS = frozenset({EndReason.DONE, EndReason.DELETED, EndReason.REPLACED})
 """End reasons of an order that its sender intended."""
@@ -47,7 +47,7 @@ class RunFailures:
     def __init__(self, tick_s: float) -> None:
         """Create the listener without failures."""
         self.kept: list[RunFailure] = []
-        """First failures, in order."""
+        """First failures in order."""
         self._tick_s = tick_s
 
     def on_event(self, event: Event) -> None:
@@ -71,7 +71,7 @@ class RunFailures:
 
 NOT_READY = "it was never ready: its precondition was false"
 MAX_NAMED = 4
-"""Number of leaves named in a reason, of those held by another owner."""
+"""Largest number of leaves, held by other owners, that a reason names."""
 
 
 class NeverActed:

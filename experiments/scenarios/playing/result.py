@@ -27,7 +27,7 @@ class RunFailure:
     time_s: float
     """Simulated time in s."""
     what: str
-    """Subject and reason."""
+    """Subject and reason of the failure."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,8 +40,8 @@ class ScenarioResult:
     controller: str
     verdicts: tuple[Verdict, ...]
     failures: tuple[RunFailure, ...]
-    """Failed behaviours, refused or aborted commands, requests without a grant: they
-    break no expectation by themselves."""
+    """Failed behaviours, refused or aborted commands, requests without a grant. They do
+    not violate an expectation by themselves."""
     fell: bool
     failure: str | None
     """First failure, such as an event that could not be executed, or the reason of an
@@ -68,7 +68,7 @@ class ScenarioResult:
 
     @property
     def failure_text(self) -> str:
-        """First failure, and whether the run continued; empty without a failure."""
+        """Text with the first failure and the run's continuation; empty without one."""
         if self.failure is None:
             return ""
         return f"{'failed' if self.is_whole else 'ended early'}: {self.failure}"

@@ -1,10 +1,10 @@
-"""Scenario runner: one robot, slot by slot, recorded and judged during the run.
+"""Scenario runner: executes one robot slot by slot, with recording and verdicts.
 
     scenario = load_scenario(Path("greeting.yaml"))
     run = run_scenario(scenario, create_run_folder(Path("runs"), scenario.name))
     run.result.all_hold
 
-A run that stops early keeps its data and reports the reason.
+The data of a run that stops early are stored with the reason.
 """
 
 import time
@@ -68,7 +68,7 @@ class ScenarioRun:
 
 
 class RunStopped(KeyboardInterrupt):
-    """Run stopped from outside, by Ctrl-C or a signal; its data are kept."""
+    """Run stopped by Ctrl-C or a signal; its data are stored."""
 
     def __init__(self, why: str, run: ScenarioRun) -> None:
         """Store reason and data.
@@ -103,9 +103,9 @@ class ScenarioRunner:
 
         Args:
             plan: the scenario.
-            recording: receives rows and events.
-            proof: checks the invariants; None skips the checks.
-            whole: receives every line of the trace; None writes none.
+            recording: recording of rows and events.
+            proof: checker of the invariants; None: no checks.
+            whole: writer of every line of the trace; None: no trace file.
             proves: True to include the hash of the whole trace in the result.
 
         Raises:
@@ -132,7 +132,7 @@ class ScenarioRunner:
         self._finder = FactFinder(plan, self._setup)
         self._triggers = Triggers(plan.events)
         self._starts: dict[int, list[str]] = {}
-        """Behaviours to wake, by slot, in the order of the file."""
+        """Slot to behaviours to activate, in the order of the file."""
         for behaviour in plan.behaviours:
             if behaviour.start_tick is not None:
                 self._starts.setdefault(behaviour.start_tick, []).append(behaviour.name)
@@ -154,7 +154,7 @@ class ScenarioRunner:
         """Run to the end or until the run is stopped; release the engine.
 
         Raises:
-            RunStopped: the run was interrupted; its data so far are kept and judged.
+            RunStopped: the run was interrupted; its data so far are stored and judged.
         """
         begin = time.perf_counter()
         stopped: KeyboardInterrupt | None = None
@@ -209,7 +209,7 @@ class ScenarioRunner:
 
     @property
     def failure(self) -> str | None:
-        """First failure; None so far."""
+        """First failure; None without one."""
         return self._failure
 
     @property
@@ -284,7 +284,7 @@ class ScenarioRunner:
             self._sample()
 
     def fail(self, why: str) -> None:
-        """Keep the first failure; the run continues where possible."""
+        """Store the first failure; the run continues if possible."""
         self._recording.event("failed", self._setup.body.time_s, why=why)
         self._failure = self._failure or why
 
@@ -379,7 +379,7 @@ def open_recording(
     proves: bool,
     command: Sequence[str] = (),
 ) -> tuple[Scenario, RunRecording]:
-    """Return the scenario to run and its recording; arguments as of a run."""
+    """Return the scenario to run and its recording; arguments as in `run_scenario`."""
     counts = any(one.counts_commands for one in scenario.expectations)
     ledger = replace(scenario.ledger, tells_commands=proves or counts)
     plan = replace(scenario, ledger=ledger)
@@ -412,14 +412,13 @@ def run_scenario(
     """Run a scenario to its end and judge it.
 
     Args:
-        scenario: its plan.
-        folder: an empty one, which receives the run's rows, events and sound; None
-            records nothing.
-        proves: include every command in the trace and keep it whole; avoid it for runs
-            of many minutes.
-        checks: check the invariants at every event of a whole trace.
-        command: the command line, stored in the run folder.
-        on_time: called with the simulated time in s at intervals.
+        scenario: scenario to run.
+        folder: empty folder for the run's rows, events and sound; None: no recording.
+        proves: True: store the whole trace with every command; large for runs of many
+            minutes.
+        checks: True: check the invariants at every event of a whole trace.
+        command: command line, stored in the run folder.
+        on_time: function called with the simulated time in s at intervals.
 
     Raises:
         BadInput: a value of the scenario cannot be used; nothing was started.

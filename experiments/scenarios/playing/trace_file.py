@@ -2,9 +2,9 @@
 
     for event in read_trace(Path("runs/scenario")): ...
 
-`trace.jsonl.gz` is the whole trace, one line per event. It allows judging a run again
-with other invariants. It takes some hundred bytes per motor command; `events.jsonl` has
-all other events.
+`trace.jsonl.gz` is the whole trace, one line per event. With it a run can be judged
+again with other invariants. It takes some hundred bytes per motor command;
+`events.jsonl` has all other events.
 """
 
 import gzip
@@ -33,7 +33,7 @@ from nao_testbed.models.files import convert_write_errors
 
 MANY = frozenset({Commanded, Executed, Sent})
 """Events that occur in every slot if they are emitted (`LedgerCfg.tells_commands`):
-they are hashed separately and not kept."""
+they are hashed separately and not stored."""
 MARKS = frozenset({Settled, Ticked})
 """Events that only mark the end of a call or a slot; omitted."""
 
@@ -58,9 +58,10 @@ class TraceKeeper:
         """Create an empty trace.
 
         Args:
-            write: called with every kept event, for the run folder; None writes none.
-            whole: receives the line of every event, commands and items included; None
-                writes none.
+            write: function called with every stored event, for the run folder; None: no
+                events.
+            whole: writer of every event, including commands and items; None: no trace
+                file.
         """
         self.kept: list[Event] = []
         """Events except `MANY` and `MARKS`, in order."""

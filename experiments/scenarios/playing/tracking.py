@@ -2,9 +2,9 @@
 
     e = sqrt(mean (q* - q)²),    ∫ Σ_m i_m² dt,    mean s,
 
-q* the set-points in force, q the angles that the encoders read, i the motors' currents,
-s the stiffness in force, as the controller sees them every period. The integral is the
-winding heat per ohm: it compares controllers, not motors.
+with the set-points q* in force, encoder angles q, motor currents i and stiffness s in
+force, as observed by the controller in each period. The integral is the winding heat
+per ohm; it compares controllers, not motors.
 """
 
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ class Tracking:
     """Tracking figures of one run."""
 
     legs_error_deg: float | None = None
-    """Root mean square over time and the leg joints; None: the robot has no legs."""
+    """Root mean square error over time and leg joints; None: the robot has no legs."""
     others_error_deg: float | None = None
-    """The same for all other joints: head, arms, hands."""
+    """Root mean square error over time and all other joints: head, arms, hands."""
     current_a2s: float = 0.0
     """∫ Σ i² dt of all motors, in A² s."""
     mean_stiffness: float | None = None
@@ -39,7 +39,7 @@ class TrackingMeter:
 
         Args:
             robot: robot with the joints.
-            period_s: between two observations, in s.
+            period_s: time between two observations in s.
         """
         self._is_leg = np.isin(robot.joint_names, robot.leg_joints)
         self._period_s = period_s

@@ -62,7 +62,7 @@ class FactFinder:
     def _values(self) -> dict[str, object]:
         schemas, values = self._setup.schemas, {}
         for name, path, variable in self._outputs:
-            with suppress(UnknownName):  # its parent has not woken it yet
+            with suppress(UnknownName):  # not activated by its parent yet
                 if schemas.view(path).state is not State.SLEPT:
                     values[name] = schemas.value(path, variable)
         return values
@@ -84,8 +84,8 @@ def conditions_of(plan: Scenario) -> Iterator[Condition]:
 class Triggers:
     """Events to execute at the start of each slot.
 
-    Call `due` before the slot and `look` after it. Events of one slot keep the order of
-    the file; each occurs once.
+    Call `due` before the slot and `observe` after it. Events of one slot keep the order
+    of the file; each occurs once.
     """
 
     def __init__(self, events: Iterable[ScenarioEvent]) -> None:

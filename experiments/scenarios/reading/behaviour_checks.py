@@ -104,8 +104,8 @@ def group_ids(
 def joined_commands(form: ScenarioFile) -> frozenset[str]:
     """Return the commands that behaviours complete to a group with one id.
 
-    Behaviours that give commands the same `group` send its parts: it can start if the
-    points of some of them sum to the preset.
+    Behaviours whose commands have the same `group` send parts of one group, which can
+    start if the points of some parts sum to the preset.
     """
     parts: dict[tuple[str, int], list[tuple[str, int]]] = {}
     for sent in _sent(form.behaviours):
@@ -139,7 +139,7 @@ def _sent(forms: Iterable[BehaviourForm]) -> Iterator[Mapping[str, Any]]:
 def spoken_texts(
     library: Library, behaviours: Iterable[Behaviour], lookup: Lookup
 ) -> Iterator[str]:
-    """Yield every text that behaviours may say; arguments as of `group_ids`."""
+    """Yield every text that behaviours may say; arguments as in `group_ids`."""
     for sound in library.sounds.values():
         yield from filter(None, (sound.text, sound.name))
     yield from parameter_texts(behaviours, lookup)
@@ -269,7 +269,7 @@ def check_grants(
     *,
     changes_body: bool,
 ) -> None:
-    """Report behaviours that wait without a possible grant, unless the file expects it.
+    """Report behaviours whose requests can never be granted, unless this is expected.
 
     Args:
         behaviours: behaviours of the top level, in the order of the file.

@@ -126,8 +126,8 @@ def read_requested(
     Args:
         form: form of the behaviour.
         place: place of the behaviour in the file.
-        schema: its class; None: unknown.
-        parameters: parameters of the schema; None: some are invalid.
+        schema: class of the schema; None: unknown.
+        parameters: parameters of the schema; None: invalid ones.
         lookup: collects reports of requests that the ledger rejects.
     """
     needs = _named(form, place, "needs", schema, parameters, lookup)
@@ -296,7 +296,7 @@ class _Reader:
             form: form of the behaviour.
             place: place of the behaviour in the file.
             above: path of its parent; empty at the top.
-            order: its rank among its siblings.
+            order: rank among its siblings.
         """
         path = f"{above}/{form.name}" if above else form.name
         self._add_role(form, place, path, is_top=not above)

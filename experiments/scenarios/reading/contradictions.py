@@ -1,7 +1,7 @@
-"""Checks for events and expectations that can never hold, whatever the run does.
+"""Checks for events and expectations that no run can satisfy.
 
-Reported are expectations that exclude each other, conditions on behaviours that are not
-active at that time, events that wait for each other, and conflicting events.
+The checks report expectations that exclude each other, conditions on behaviours that
+are not active at that time, events that wait for each other, and conflicting events.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,9 +21,9 @@ def check_together(
     """Report contradictory claims, such as two holders of one leaf in one slot.
 
     Args:
-        expectations: each with its place in the file.
+        expectations: expectations, each with its place in the file.
         tree: tree of resources; only exclusive leaves have one holder.
-        notes: receives the later one of two contradictory claims.
+        notes: collector; gets the later one of two contradictory claims.
     """
     said: dict[tuple[int, tuple[str, str]], tuple[int, Claim]] = {}
     for place, item in expectations:
@@ -42,8 +42,9 @@ def check_triggers(events: Sequence[ScenarioEvent | None], lookup: Lookup) -> No
     """Report events whose condition never comes true, or that wait for each other.
 
     Args:
-        events: in the order of the file; None for an invalid event.
-        lookup: with the earliest activation of behaviours and the times of events.
+        events: events in the order of the file; None for an invalid event.
+        lookup: lookup with the earliest activation of behaviours and the times of
+            events.
     """
     waits_for: dict[str, str] = {}
     for i, event in enumerate(events):
@@ -76,8 +77,8 @@ def check_actions(events: Sequence[ScenarioEvent | None], lookup: Lookup) -> Non
     """Report impossible actions, such as repairs of parts that are not broken.
 
     Args:
-        events: in the order of the file; None for an invalid event.
-        lookup: collects the reports.
+        events: events in the order of the file; None for an invalid event.
+        lookup: collector of the reports.
     """
     right = [event for event in events if event is not None]
     for i, event in enumerate(events):

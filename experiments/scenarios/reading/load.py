@@ -86,7 +86,7 @@ FormT = TypeVar("FormT", bound=BaseModel)
 
 
 def entry_of(place: Place) -> Place:
-    """Return the part to drop for a wrong value: an entry of a section, a child.
+    """Return the part to drop for an invalid value: an entry of a section, or a child.
 
     The rest is checked, so that one error does not hide the others.
     """
@@ -142,8 +142,8 @@ def scenario_about(name: str) -> str:
 OTHER_OWNERS = frozenset(
     {ROBOT_MODEL, HOT_ENGINE, BROKEN_ARM, ENERGY_SAVING.name, DIRECTOR, STIFFNESS_OWNER}
 )
-"""Owners that are not behaviours of a file: hot, broken, absent or saved parts, the
-scenario itself, the stiffness controller."""
+"""Owners that are not behaviours of a file: virtual owners (hot, broken, absent, energy
+saving), the scenario itself, the stiffness controller."""
 _SECTIONS = tuple(LibraryForm.model_fields)
 
 
@@ -151,7 +151,7 @@ def load_scenario(path: Path) -> Scenario:
     """Return the scenario of a file, with resolved names and times in slots.
 
     Raises:
-        FileErrors: all errors of the file, a line each, with `file:line`.
+        FileErrors: all errors of the file, one per line, with `file:line`.
     """
     file = read_file(path, ScenarioFile, entry_of)
     if file.value is None:
@@ -178,7 +178,7 @@ def _without_repeats(
 
 
 class _Loader:
-    """One pass over a file whose form is valid or was repaired."""
+    """Reader of a file whose invalid parts were dropped."""
 
     def __init__(
         self,

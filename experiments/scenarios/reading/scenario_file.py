@@ -92,8 +92,9 @@ class TransmitterForm(Part):
     mode: Literal["watching", "elected"] = "watching"
     """`watching`: each bus counts points; `elected`: one elected unit counts them."""
     enable: Literal["expected", "at end", "early"] = "expected"
-    """Time to request synchronous outputs during an initial motion: so that they arrive
-    at its end; only at its end; or earlier than expected, by `early_s`."""
+    """Time to request synchronous outputs during an initial motion: `expected`, so that
+    they are ready at its end; `at_end`; or `early`, by `early_s` before the expected
+    time."""
     early_s: Seconds | None = None
     """With `enable: early`: lead time in s."""
     ttl_s: PositiveSeconds = 10.0
@@ -127,7 +128,7 @@ class ScenarioFile(LibraryForm):
     robot: Name = "nao"
     """`nao`, or the folder of another robot, relative to this file."""
     body: Name | None = None
-    """Body of the robot, such as H25; absent: with all parts."""
+    """Body type of the robot, such as H25; absent: all parts."""
     posture: Name | None = None
     """Initial stored posture, at rest; absent: Stand, or the first one."""
     duration_s: Annotated[PositiveSeconds, Strict()]
@@ -209,7 +210,7 @@ def _checked(given: Mapping[str, Any], robot: Robot, posture: str | None) -> boo
     """Return True if the robot can be in a posture with this setting.
 
     Raises:
-        BadInput: it cannot.
+        BadInput: the robot cannot be in the posture.
     """
     RobotSetting(posture=posture, **given).check(robot)
     return True
@@ -226,7 +227,7 @@ def read_ledger(form: ScenarioFile) -> LedgerCfg:
 
 
 def check_reservations(form: ScenarioFile, lookup: Lookup) -> None:
-    """Report times of the reservation rules that are not whole slots."""
+    """Report times of the reservation rules that are not multiples of the slot."""
     lookup.ticks(("reservations", "retry_s"), form.reservations.retry_s)
     lookup.ticks(("reservations", "overtake_s"), form.reservations.overtake_s)
 

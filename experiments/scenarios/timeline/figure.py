@@ -73,7 +73,7 @@ if TYPE_CHECKING:
 
 
 TOP, MARK, FOOT, HEAT, BETWEEN = 0.45, 0.17, 0.75, 1.9, 0.15
-"""Heights in inches: title, a line of event labels, foot, temperatures, gap."""
+"""Heights in inches: title, a line of event labels, footer, temperatures, gap."""
 LEAST = 0.4
 """Height of rows without any bar, in inches."""
 DASHES = (0, (3, 3))
@@ -115,7 +115,7 @@ def level_marks(marks: Sequence[Mark], duration_s: float, width: float) -> list[
     """Return the line of each label, 0 the lowest; -1: no room.
 
     Args:
-        marks: in any order.
+        marks: marks in any order.
         duration_s: duration of the panel, in s.
         width: width of the panel, in inches.
     """
@@ -131,10 +131,10 @@ def level_marks(marks: Sequence[Mark], duration_s: float, width: float) -> list[
 
 
 def _draw_marks(panels: "Sequence[Axes]", marks: Sequence[Mark], end_s: float) -> float:
-    """Draw a line through all panels for each mark, its label above the first one.
+    """Draw a line through all panels for each mark, with a label above the first panel.
 
     Returns:
-        the height of the labels, in inches.
+        Height of the labels in inches.
     """
     levels = level_marks(marks, end_s, PANEL)
     for mark, level in zip(marks, levels, strict=True):
@@ -315,7 +315,7 @@ def timeline_figure(
     Args:
         scenario: scenario with robot, names and length.
         events: the trace.
-        temperatures: index time in s, a column a joint, in °C; None: no such panel.
+        temperatures: index time in s, one column per joint in °C; None: no such panel.
         marks: events of the scenario, at their times.
         end_s: end of the run; None: the scenario's length.
         said: text at the right of the title.
@@ -325,7 +325,7 @@ def timeline_figure(
     from matplotlib.patches import Patch  # noqa: PLC0415  # heavy
 
     end_s = scenario.duration_s if end_s is None else end_s
-    with rc_context({"text.parse_math": False}):  # names may hold dollar signs
+    with rc_context({"text.parse_math": False}):  # names may contain dollar signs
         figure = new_figure(WIDTH, 4.0)
         figure.set_layout_engine("none")
         has_heat = temperatures is not None and not temperatures.empty
@@ -426,7 +426,7 @@ def draw_timeline(scenario: Scenario, run: "ScenarioRun", folder: Path) -> list[
     }
     paths = [folder / "timeline.png", folder / TIMELINE]
     with warnings.catch_warnings():
-        # Matplotlib draws a box for a letter that the font lacks.
+        # Matplotlib draws a box for a character that the font lacks.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         for path in paths:
             save_figure(figure, path, f"Scenario {scenario.name}", settings)
@@ -434,7 +434,7 @@ def draw_timeline(scenario: Scenario, run: "ScenarioRun", folder: Path) -> list[
 
 
 def run_temperatures(run: "ScenarioRun") -> "pd.DataFrame":
-    """Return a run's temperatures: index time in s, a column a joint, in °C."""
+    """Return a run's temperatures in °C: index time in s, one column per joint."""
     import pandas as pd  # noqa: PLC0415  # heavy
 
     index = pd.Index(run.times_s, name="time_s")

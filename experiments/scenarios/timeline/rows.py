@@ -31,7 +31,7 @@ OWNER_COLOURS = (
     *("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00"),
     *("#8f7500", "#6a5acd", "#7fb77e", "#b07d62"),
 )
-"""The first six colours are Okabe and Ito's; further ones repeat."""
+"""Colours of owners: six of Okabe and Ito's, repeated for further owners."""
 BODY_COLOUR = SOFT_INK
 """Colour of faults of the body: hot, broken, absent."""
 STATE_COLOURS = ("#57606a", "#a8b1ba", "#3d444d", "#8c959f")
@@ -129,7 +129,7 @@ def cover(leaves: Sequence[str], tree: ResourceTree) -> str:
     """Return few names that cover these leaves, largest composites first."""
     left = {leaf for leaf in leaves if leaf in tree}
     names = []
-    for name in tree.names:  # parents come before their parts
+    for name in tree.names:  # parents precede their parts
         below = tree.leaves(name)
         if below and left.issuperset(below):
             names.append(name)
@@ -173,8 +173,8 @@ def lanes(
     """Distribute overlapping spans over lanes, the earliest at the top.
 
     Args:
-        spans: in any order.
-        key: their order; its first number is the start of a span.
+        spans: spans in any order.
+        key: sort key of spans; its first number is the start of the span.
     """
     found: list[list[SpanT]] = []
     for span in sorted(spans, key=key):
@@ -273,7 +273,7 @@ class DrawnRows:
 
         Args:
             span: span of the bar.
-            text: to write.
+            text: text to write.
             height: height of the bar, in inches.
             colour: colour of the bar.
             free_s: end of the free space right of the bar, which may be used too.
@@ -299,7 +299,7 @@ class DrawnRows:
 
 
 WELL = frozenset({None, EndReason.DONE, EndReason.REPLACED})
-"""End reasons of a stream that need no attention."""
+"""End reasons of a stream that are normal."""
 INDEPENDENT = "#9aa4ae"
 """Colour of streams without a group."""
 
@@ -307,7 +307,7 @@ INDEPENDENT = "#9aa4ae"
 def draw_outputs(
     rows: DrawnRows, events: Sequence[Event], tick_s: float, library: Library
 ) -> None:
-    """Draw the streams of each unit: hatched while they wait, then what they play."""
+    """Draw the streams of each unit: hatched while waiting, then with their content."""
     streams = stream_spans(events, tick_s, round(rows.end_s / tick_s))
     if not streams:
         return
@@ -331,7 +331,7 @@ def draw_outputs(
         line = [top - 0.06, rows.y]
         rows.axes.plot([start.time_s] * 2, line, color=INK, lw=1.4, zorder=4)
         text = f"▾ {start.group}"
-        if start.time_s >= free_s:  # otherwise the previous label covers the place
+        if start.time_s >= free_s:  # otherwise overlapped by the previous label
             free_s = start.time_s + LETTER * SIZE * len(text) / PANEL * rows.end_s
             at = start.time_s, top - 0.08
             rows.axes.text(*at, text, fontsize=SIZE, color=INK, va="bottom")

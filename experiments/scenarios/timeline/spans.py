@@ -43,7 +43,7 @@ class SpanKind(Enum):
     """The owner holds the leaf, and lends it to one of its parts."""
     WAITS = "waits"
     FROZEN = "frozen"
-    """The body freezes the leaf: hot, broken, absent."""
+    """A virtual owner freezes the leaf: hot, broken, absent."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,7 +106,7 @@ def holding_spans(
     Args:
         events: the trace.
         tick_s: length of a tick in s.
-        end_tick: end of spans that are still open.
+        end_tick: end tick of open spans.
     """
     spans = _Open(tick_s, {}, {})
     requested: dict[int, Names] = {}
@@ -128,7 +128,7 @@ def holding_spans(
                 spans.end(("request", number), requested.pop(number, ()), event.tick)
                 spans.begin(token, shares, owner, event.tick, SpanKind.HOLDS)
                 for leaf, outer in event.inside.items():
-                    if shares[leaf] == FULL:  # the owner keeps the rest of a rate
+                    if shares[leaf] == FULL:  # a rate leaves the rest with the owner
                         around[token, leaf] = outer
                         spans.change(outer, leaf, event.tick, SpanKind.LENT)
             case Failed(request=number):
@@ -185,7 +185,7 @@ def acting_spans(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StreamSpan:
-    """One stream, from its receipt to its end."""
+    """Stream, from its receipt to its end."""
 
     unit: Unit
     label: str
@@ -195,7 +195,7 @@ class StreamSpan:
     """Time of its first item; None: it never started."""
     end_s: float
     reason: EndReason | None
-    """End reason; None: it had not ended."""
+    """End reason; None: not ended."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -212,7 +212,7 @@ def stream_spans(
     """Return all received streams in the order of their receipt.
 
     Args:
-        events: the trace.
+        events: events of the trace.
         tick_s: length of a tick in s.
         end_tick: end of streams that still play or wait.
     """

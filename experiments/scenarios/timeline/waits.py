@@ -48,7 +48,7 @@ STILL_WAITS = "still waiting"
 
 @dataclass(frozen=True, kw_only=True)
 class Wait:
-    """Request, from its time of asking to its answer."""
+    """Request, from its arrival to its answer."""
 
     request: int
     """Number of the request in the trace."""
@@ -61,7 +61,8 @@ class Wait:
     outcome: str
     """`granted`, `denied`, `timed_out`, `cancelled` or `still waits`."""
     behind: Names
-    """Holders of its leaves at the time of the request, virtual ones too; sorted."""
+    """Holders of its leaves at the time of the request, including virtual owners;
+    sorted."""
 
     @property
     def waited_s(self) -> float:
@@ -75,11 +76,11 @@ class LeafUse:
 
     leaf: str
     held_s: float
-    """Time in which an owner held it."""
+    """Time in s in which an owner held the leaf."""
     wanted_s: float
-    """Sum of the waiting times of all its waiters."""
+    """Sum of the waiting times of all its waiters in s."""
     share: float
-    """Fraction of the run in which an owner held it, from 0 to 1."""
+    """Fraction of the run in which an owner held the leaf, from 0 to 1."""
 
 
 def find_waits(
@@ -157,7 +158,7 @@ def leaf_uses(
         events: the trace.
         tick_s: length of a tick in s.
         end_tick: end tick of the run; not 0.
-        owners: owners that count; None: all.
+        owners: owners to include; None: all.
     """
     uses = []
     for leaf, spans in holding_spans(events, tick_s, end_tick).items():
@@ -193,12 +194,12 @@ WAITS_WIDTH, WAITS_ROW_HEIGHT, WAITS_REST = 9.0, 0.42, 1.1
 def waits_figure(
     waits: Sequence[Wait], held: Mapping[int, float], title: str
 ) -> "Figure":
-    """Return bars of the time that each request waited (hatched) and held its leaves.
+    """Return a bar chart of the waiting (hatched) and holding time of each request.
 
     Args:
-        waits: the requests, the first at the top.
+        waits: requests, the first at the top.
         held: request to its holding time in s.
-        title: the finding.
+        title: title with the finding.
     """
     figure = new_figure(WAITS_WIDTH, WAITS_REST + WAITS_ROW_HEIGHT * max(1, len(waits)))
     axes = figure.subplots()

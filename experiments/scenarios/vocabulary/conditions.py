@@ -53,7 +53,7 @@ from nao_testbed.models.values import Celsius
 
 
 class Entry(Part):
-    """An event or an expectation: as read from the file, then with resolved names."""
+    """Base of events and expectations, as read from the file or with resolved names."""
 
     _text: str = ""
     _line: int = 0
@@ -92,7 +92,7 @@ class Condition(Part):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
-        """Take the first field's name as the keyword of the file."""
+        """Use the first field's name as the keyword in the file."""
         cls.key = next(iter(cls.model_fields), "")
 
     def resolved(self, place: Place, lookup: Lookup) -> Self | None:
@@ -181,11 +181,11 @@ class OfOwner(OfBehaviour):
 
 
 class RequestEnded(OfOwner):
-    """A request of an owner ended in the way named by the key."""
+    """A request of an owner ended as named by the key."""
 
     @cached_property
     def fact(self) -> tuple[str, str]:
-        """Owner and way, computed once because every slot looks the pair up."""
+        """Owner and kind of end, computed once because every slot looks the pair up."""
         return self.path, self.key
 
     def is_true(self, facts: Facts) -> bool:
@@ -682,7 +682,7 @@ def read_holders(
 
 
 def is_held_by(users: Sequence[str], owner: str | None) -> bool:
-    """Return True if the owner is among the users of a resource; None: it is free."""
+    """Return True if the owner is among the users of a resource; None: no user."""
     return not users if owner is None else owner in users
 
 
@@ -703,7 +703,7 @@ def _can_be(kind: Any, value: Any) -> bool:
 
 
 class ConditionWatch:
-    """Record of slots in which a condition was true; call `look` after each slot."""
+    """Record of slots in which a condition was true; call `observe` after each slot."""
 
     __slots__ = ("_lasts", "_test", "_was_true", "condition", "last_ticks", "ticks")
 

@@ -92,7 +92,7 @@ class ScenarioEvent(Entry):
         return inf if self.tick is None else self.tick
 
     def triggered(self, place: Place, lookup: Lookup) -> Self | None:
-        """Return a copy with its slot or resolved condition; notes as `resolved`."""
+        """Return a copy with its slot or resolved condition; reports as `resolved`."""
         if self.when is None:
             self._tick = lookup.moment((*place, "at_s"), self.at_s or 0.0)
             return self
@@ -107,7 +107,7 @@ class ScenarioEvent(Entry):
         events: "Iterable[ScenarioEvent]",
         lookup: Lookup,
     ) -> None:
-        """Report that the event cannot occur by its latest slot, given all events."""
+        """Report an event that cannot occur by its latest slot, given all events."""
 
     def act(self, setup: Setup) -> None:
         """Execute the event at the start of the present slot.
@@ -415,7 +415,7 @@ def read_event(
         form: form of the event.
         place: place of the event in the file.
         lookup: known names.
-        tree: the event as it was read.
+        tree: source of the event.
     """
     event = form.with_text(tree, lookup.line_of(place))
     triggered = event.triggered(place, lookup)

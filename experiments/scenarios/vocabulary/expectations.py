@@ -92,7 +92,7 @@ class ConditionExpectation(Expectation):
     key: ClassVar[str]
     ways: ClassVar[str] = "from_s and to_s, or after"
     """Time fields of this kind, for messages."""
-    if TYPE_CHECKING:  # each kind declares them with its own docstrings
+    if TYPE_CHECKING:  # declared by each kind with its docstrings
         from_s: Seconds | None
         to_s: Seconds | None
         after: AnyCondition | None
@@ -100,7 +100,7 @@ class ConditionExpectation(Expectation):
 
     @property
     def condition(self) -> Condition:
-        """Condition that must come true, or must not."""
+        """Condition that must, or must not, come true."""
         condition: Condition = getattr(self, self.key)
         return condition
 
@@ -576,7 +576,7 @@ class CountsJudge(Judge[CountsExpectation], of=CountsExpectation):
     """Judge that counts an owner's events; a command belongs to its token's owner."""
 
     def __init__(self, want: CountsExpectation, window: Window, tick_s: float) -> None:
-        """Start all counts at 0."""
+        """Create the judge with all counts 0."""
         super().__init__(want, window, tick_s)
         self._owner = want.owner
         self._tokens: set[TokenId] = set()

@@ -80,14 +80,14 @@ class Expectation(Entry):
         return slots_between(place, lookup, None, None)
 
     def check(self, place: Place, window: Window, lookup: Lookup) -> None:
-        """Report claims that are impossible whatever the run does."""
+        """Report claims that no run can satisfy."""
 
     def conditions(self) -> Iterable[Condition]:
         """Return the conditions to watch."""
         return ()
 
     def claims(self, tree: ResourceTree) -> Iterable[Claim]:
-        """Return the claims of its single slot; for resources only exclusive ones."""
+        """Return the claims about its slot; for resources only exclusive ones."""
         del tree
         return ()
 
@@ -169,7 +169,7 @@ def read_expectation(
         form: form of the expectation.
         place: place of the expectation in the file.
         lookup: known names.
-        tree: the expectation as it was read.
+        tree: source of the expectation.
     """
     expectation = form.with_text(tree, lookup.line_of(place))
     expectation._slots = form.window(place, lookup)

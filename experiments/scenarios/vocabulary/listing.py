@@ -1,7 +1,7 @@
 """Listing of all names and words that a scenario file may use.
 
-    words = scenario_words(load_robot())   # kind to its entries, as JSON can hold them
-    for table in word_tables(words, ["motions", "policies"]): ...
+    words = scenario_words(load_robot())   # kind to its entries, as JSON data for table
+    in word_tables(words, ["motions", "policies"]): ...
 
 Names and numbers come from the robot and the registries, sentences from the docstrings
 of the classes of the vocabulary.
@@ -98,7 +98,7 @@ def scenario_words(robot: Robot) -> Words:
 
 
 def schema_words() -> list[dict[str, Any]]:
-    """Return the installed schemas; one that fails to load gives the reason."""
+    """Return the installed schemas; for one that fails to load, the reason."""
     return [_schema(name) for name in schema_names()]
 
 
@@ -120,7 +120,7 @@ def word_tables(words: Words, kinds: Iterable[str] = ()) -> Iterator[Table]:
 
 
 def schema_table() -> Table:
-    """Return the installed schemas; one that fails to load gives the reason."""
+    """Return the table of installed schemas; for one that fails to load, the reason."""
     return _table("", schema_words(), {"does": _said, "with": _parameters}, "schema")
 
 
@@ -142,7 +142,7 @@ def _table(
 def _schema(name: str) -> dict[str, Any]:
     try:
         schema = schema_class(name)
-    except BadInput as error:  # its package fails to load
+    except BadInput as error:  # the package fails to load
         return {"name": name, "about": str(error), "parameters": [], "outputs": []}
     info = schema.info
     made, abouts = info.parameters(), _field_abouts(info.parameters)
@@ -198,7 +198,7 @@ def _field_abouts(kind: type) -> dict[str, str]:
 
 
 def _plain(value: object) -> Any:
-    """Return a default as JSON can hold it; an infinite value becomes None."""
+    """Convert a default to JSON data; an infinite value becomes None."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, tuple | list):

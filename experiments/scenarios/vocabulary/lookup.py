@@ -60,7 +60,7 @@ class Lookup:
     """Robot, clock, and names of the file."""
 
     robot: Robot
-    """Robot, with the library of the file once that is read."""
+    """Robot, including the library of the file after it was read."""
     tree: ResourceTree
     tick_s: float
     duration_ticks: int
@@ -98,8 +98,8 @@ class Lookup:
 
         Args:
             place: place of the time in the file.
-            seconds: the time in s.
-            what: name for the message; empty takes the last word of the place.
+            seconds: time in s.
+            what: name for the message; empty: the last part of the place.
         """
         exact = seconds / self.tick_s
         ticks = round(exact)
@@ -275,14 +275,14 @@ def read_parameters(
     notes: Notes,
     base: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Return the parameters that the values make; None if they are rejected.
+    """Return the parameters with these values; None if they are rejected.
 
     All values are tried at once because some depend on each other. For a rejected set,
-    the value is reported without which the rest is valid; otherwise each value that is
+    the value without which the rest is valid is reported; otherwise each value that is
     rejected alone; otherwise all values.
 
     Args:
-        info: info of the schema.
+        info: declaration of the schema.
         given: values by name.
         place: place of the values in the file.
         notes: collects the errors.
@@ -351,10 +351,10 @@ def is_all_known(part: Part, place: Place, lookup: Lookup) -> bool:
 
 def _is_known(kind: Any, value: Any, place: Place, lookup: Lookup) -> bool:
     """Resolve a value: the keys of a mapping, the items of a list."""
-    if isinstance(value, Part):  # entries and conditions look themselves up
+    if isinstance(value, Part):  # parts resolve their own names
         return hasattr(value, "resolved") or is_all_known(value, place, lookup)
     if get_origin(kind) in {Union, UnionType}:
-        kind = get_args(kind)[0]  # the other type is None
+        kind = get_args(kind)[0]  # of the union with None
     marks = getattr(kind, "__metadata__", ())
     inner = get_args(kind.__origin__ if marks else kind)
     if isinstance(value, dict | list) and inner:

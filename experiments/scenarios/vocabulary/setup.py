@@ -50,7 +50,7 @@ class Disturbance:
         self._pushes: list[tuple[str, NDArray[np.float64], int]] = []
         """Link, force in N, and the slot in which the push ends."""
         self._slope_deg: float | None = None
-        """Target slope in degrees; None: reached."""
+        """Target slope in degrees; None: target reached."""
         self._errors_deg: dict[str, float] = {}
         """Target encoder error by joint."""
 
@@ -70,7 +70,7 @@ class Disturbance:
         """Change the encoder error of a joint at 1 degree/s.
 
         Raises:
-            UnknownName: there is no such joint.
+            UnknownName: the robot has no such joint.
             BadInput: the error is beyond the joint's range.
         """
         misalignment_of(self._body.sim.robot, {joint: degrees})
@@ -116,7 +116,7 @@ class Disturbance:
 
 
 DIRECTOR = "scenario"
-"""Owner of the scenario's own texts, for which its schemas are stepped."""
+"""Name of the owner that speaks the texts of the scenario."""
 
 
 class Setup:
@@ -135,13 +135,13 @@ class Setup:
         sim: SimulatedRobot | None = None,
         wrap: Callable[[Controller], Controller] = lambda controller: controller,
     ) -> None:
-        """Place the robot and register every behaviour; wake none.
+        """Place the robot, and register all behaviours without activating them.
 
         Args:
             robot: robot with the library of the scenario.
-            cfg: cfg of the robot and its reservations.
+            cfg: configuration of the robot and its reservations.
             behaviours: behaviours of the top level, each with its parent owner.
-            controller: stiffness controller, as `nao-testbed heat` names it.
+            controller: stiffness controller, in the format of `nao-testbed heat`.
             seed: seed of the schemas' random numbers.
             listeners: called with every event from the start.
             control_period: control period of the stiffness controller, in s.
@@ -221,8 +221,8 @@ class Setup:
         self.schemas.wake(name, self.tick)
 
     def modulate(self, path: str, values: Mapping[str, object]) -> None:
-        """Change parameters of an awake behaviour; ignore a sleeping one."""
-        with suppress(UnknownName):  # its parent has not woken it yet
+        """Change parameters of an active behaviour; ignore an inactive one."""
+        with suppress(UnknownName):  # not activated by its parent yet
             if self.schemas.view(path).state is not State.SLEPT:
                 self.schemas.modulate(path, values, self.tick)
 

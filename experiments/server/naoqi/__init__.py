@@ -1,8 +1,8 @@
-"""The simulated robot as a NAOqi robot: services that programs reach with `qi`.
+"""Simulated robot with the services of NAOqi, for programs that use `qi`.
 
     programs -> server -> exported services -> motion, memory, devices, system -> robot
 
 `naoqi_server` accepts each program as a separate client, an owner of the ledger.
-`table` lists the services. `exported` exports their methods to `qi`, and
-`arguments` validates their arguments. `served_robot` is the robot behind them.
+`table` lists the services. `exported` exports their methods to `qi`, and `arguments`
+validates their arguments. `served_robot` is the robot of the services.
 """

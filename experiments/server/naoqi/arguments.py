@@ -17,19 +17,19 @@ from nao_testbed.models import BadInput
 from nao_testbed.models.values import short
 
 MAX_ITEMS = 20_000
-"""Maximum number of values in one argument, nested ones included."""
+"""Maximum number of values in one argument, including nested ones."""
 MAX_DEPTH = 16
 MAX_LETTERS = 100_000
 
 Plain = object
-"""Any value of the wire: None, bool, int, float, str, list, dict."""
+"""Any value that `qi` transfers: None, bool, int, float, str, list, dict."""
 
 
 def plain(value: object) -> Any:
     """Return a value made of lists, dicts, texts and numbers, within bounds.
 
     Raises:
-        BadInput: it is too large, too deep, or has an unsupported type.
+        BadInput: the value is too large, too deep, or has an unsupported type.
     """
     left = [MAX_ITEMS]
     return _plain(value, 0, left)
@@ -69,7 +69,7 @@ def number(value: object) -> float:
 
 
 def whole(value: object) -> int:
-    """Return a whole number."""
+    """Return an integer."""
     found = number(value)
     if found != int(found):
         raise BadInput(f"it is {found:g}; give a whole number.")
@@ -102,14 +102,14 @@ def texts(value: object) -> list[str]:
 
 
 def numbers(value: object) -> list[float] | float:
-    """Return one number, or a list of them."""
+    """Return a number or a list of numbers."""
     if isinstance(value, list | tuple):
         return [number(one) for one in plain(value)]
     return number(value)
 
 
 Names = Annotated[list[str], texts]
-"""One name, or a list of them."""
+"""Name or list of names."""
 Numbers = Annotated[list[float] | float, numbers]
 Value = Annotated[Any, plain]
 
@@ -157,7 +157,8 @@ class Signature:
         """Return the arguments converted for the method.
 
         Raises:
-            BadInput: there are too few or too many, or one has the wrong type.
+            BadInput: there are too few or too many arguments, or one has the wrong
+                type.
         """
         n = len(self._names)
         if len(args) < self._least or (self._last is None and len(args) > n):

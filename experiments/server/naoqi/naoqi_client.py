@@ -1,4 +1,4 @@
-"""Client, and the objects that the services of all clients share.
+"""Client, and objects shared by the services of all clients.
 
 Parts: the motion engine, the memory, and further parts created at first use
 Counted: a counter with a blocking wait
@@ -87,7 +87,7 @@ class NaoqiClient:
         self.sent = Counted()
         """Number of events sent to its connection."""
         self.pretended: Counter[str] = Counter()
-        """Number of calls to methods that only store, or do nothing."""
+        """Number of calls to methods that only store or do nothing."""
         self.on_leave: list[Callable[[], None]] = []
         self.has_left = False
         """True if its connection has ended; calls sent before that may still arrive."""
@@ -107,7 +107,8 @@ class NaoqiClient:
         """End all its commands, reservations and requests.
 
         Args:
-            is_clean: the client closed the connection itself: its motions continue.
+            is_clean: True if the client closed the connection; then its motions
+                continue.
         """
         served = self.parts.served
         with served.access():
@@ -121,7 +122,7 @@ class NaoqiClient:
             ledger = served.body.ledger
             ledger.drop(self.name, ledger.tick)
             family = [self.name]
-            for row in take_snapshot(ledger).owners:  # parents come before their parts
+            for row in take_snapshot(ledger).owners:  # parents precede their parts
                 if row.parent in family:
                     family.append(row.name)
             for name in reversed(family):

@@ -4,8 +4,8 @@
 a separate session, with services that act for that client only, and its bytes are
 forwarded to the session. The session's directory gives the client the addresses of its
 services. The client ends with the connection. A connection ends cleanly if the client
-closed it while no call was pending: its motions then continue. A program killed without
-a pending call looks the same on the wire.
+closed it while no call was pending: its motions then continue. A program that is killed
+without a pending call cannot be distinguished from this.
 """
 
 import logging
@@ -55,9 +55,9 @@ class NaoqiServer:
 
         Args:
             parts: shared objects of the services.
-            services: created for each client.
+            services: service classes, instantiated for each client.
             host: address to listen on.
-            port: 0 takes a free one.
+            port: port; 0: a free port.
 
         Raises:
             BadInput: the address or port cannot be used.
@@ -214,8 +214,8 @@ def _forward_messages(
     Args:
         source: socket to read.
         sink: socket to write.
-        passed: called with the kind of each message: before a call is forwarded, and
-            after any other message is forwarded.
+        passed: function called with the kind of each message: before a call is
+            forwarded, and after any other message.
 
     Returns:
         The way in which the source ended.

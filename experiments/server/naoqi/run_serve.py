@@ -116,10 +116,10 @@ def open_log(folder: Path, robot_folder: Path | None = None) -> LogRobot:
 
     Args:
         folder: folder of the run.
-        robot_folder: robot folder of its robot; None takes the robot named in the run.
+        robot_folder: folder of the robot; None: the robot named in the run.
 
     Raises:
-        BadInput: it is not a run of one robot, or lacks data that a replay needs.
+        BadInput: the folder is not a run of one robot, or lacks data for a replay.
     """
     run = read_run(folder)
     robot = recorded_robot(run.meta, robot_folder)
@@ -145,11 +145,11 @@ def run_serve(
     """Serve a robot until a signal or the end of its time.
 
     Args:
-        trial: the robot and its setting.
-        cfg: cfg of the server.
+        trial: robot with its setting.
+        cfg: configuration of the server.
         url_to: stream for the address, printed once programs can connect.
-        log: a recording that replaces the simulated robot; no run is recorded then.
-        on_served: called once programs can connect, before the robot runs.
+        log: recording that replaces the simulated robot; then no run is recorded.
+        on_served: function called once programs can connect, before the robot runs.
 
     Raises:
         BadInput: a value cannot be used, or the port is taken.
@@ -227,8 +227,8 @@ def _serving_text(log: LogRobot | None, folder: Path | None) -> str:
 class _EndOfLog:
     """Notifier of the end of a recording, called in each slot.
 
-    It reports once, here and to programs, which read `RECORDING_OVER` or subscribe to
-    it.
+    It reports the end once on the terminal, and to programs that read `RECORDING_OVER`
+    or subscribe to it.
     """
 
     def __init__(self, log: LogRobot, memory: Memory) -> None:

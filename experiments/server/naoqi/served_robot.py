@@ -69,9 +69,9 @@ class RobotEnded(TestbedError):
 
 
 class UserStiffness(ControllerWrapper):
-    """A stiffness controller that stays within the stiffness that programs set.
+    """Stiffness controller that stays within the stiffness set by programs.
 
-        s = min(s_controller, s_user)    while nothing moves, if smart stiffness is on
+        s = min(s_controller, s_user)    while no joint moves, if smart stiffness is on
         s = s_user                       otherwise
 
     [naoqi-smart-stiffness]: while any joint moves, all joints have the user's value.
@@ -102,11 +102,11 @@ class UserStiffness(ControllerWrapper):
 
     @property
     def user(self) -> FloatArray:
-        """(n_joints,) in [0, 1], set by programs."""
+        """(n_joints,) user's stiffness in [0, 1], set by programs."""
         return self._user.copy()
 
     def set_cap(self, cap: FloatArray) -> None:
-        """Bound the user's stiffness, (n_joints,): 0 for a chain that is too hot."""
+        """Limit the user's stiffness, (n_joints,): 0 for an overheated chain."""
         self._cap = cap.copy()
 
     @property
@@ -162,8 +162,8 @@ class ServedRobot:
 
         Args:
             cfg: the robot and its setting.
-            log: a recording that replaces the simulated robot; it receives the names of
-                the commanded joints.
+            log: recording that replaces the simulated robot; it gets the names of the
+                commanded joints.
 
         Raises:
             BadInput: a value of the configuration cannot be used.
@@ -258,8 +258,9 @@ class ServedRobot:
         """Call a function, under the lock, after some simulated time.
 
         Args:
-            seconds: seconds of simulated time; 0 is the next slot.
-            function: its errors are logged. It is not called after the robot's end.
+            seconds: simulated time in s; 0: the next slot.
+            function: function to call; its errors are logged. It is not called after
+                the robot's end.
         """
         with self._held():
             if not self.is_closed:
@@ -318,7 +319,7 @@ class ServedRobot:
         finally:
             self._lock.release()
 
-    # -- its own time --------------------------------------------------------------
+    # -- time --------------------------------------------------------------------------
 
     def run(
         self,
@@ -330,7 +331,7 @@ class ServedRobot:
 
         Args:
             speed: simulated seconds per second of wall time; 1 is real time.
-            is_over: called before each slot; True ends the loop.
+            is_over: function called before each slot; True ends the loop.
             seconds: simulated time after which the loop ends; None: never.
         """
         begin = time.monotonic() - self.body.time_s / speed
@@ -463,7 +464,7 @@ class LedgerAccess:
         """Connect to the robot's ledger.
 
         Args:
-            served: the robot.
+            served: served robot.
             parent: default parent of added owners.
             priority: priority of all added owners.
         """

@@ -80,7 +80,7 @@ class ALService:
         return True
 
     def version(self) -> str:
-        """Return the release whose interface this is."""
+        """Return the NAOqi release of this interface."""
         return NAOQI_VERSION
 
     def getBrokerName(self) -> str:
@@ -118,7 +118,7 @@ class ALService:
         return id in self._begun and not self._begun[id].done()
 
     def wait(self, id: int, timeoutMs: int = 0) -> Blocks:
-        """Wait for a call; return true if the time (0: none) ran out before its end."""
+        """Wait for a call; return true if the time limit (0: none) passed first."""
         answer: Blocks = Future()
         begun = self._begun.get(id)
         if begun is None or begun.done():
@@ -136,7 +136,7 @@ class ALService:
             begun.cancel()  # stops its motion or text, see `on_cancel`
 
     def exit(self) -> None:
-        """Do nothing: a service of the robot stays."""
+        """Do nothing: services of the robot are never unloaded."""
 
 
 def _said(what: object) -> str:

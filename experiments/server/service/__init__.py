@@ -31,7 +31,7 @@ from nao_testbed.experiments.server.shared_ledger import SharedLedger
 from nao_testbed.models import Robot, TestbedError, UnknownName
 
 TICKETS_KEPT = 200
-"""Number of ended tickets kept per owner for queries."""
+"""Number of ended tickets stored per owner for queries."""
 
 
 class RegisteredClient:
@@ -40,19 +40,19 @@ class RegisteredClient:
     def __init__(
         self, name: str, digest: str, parent: "RegisteredClient | None"
     ) -> None:
-        """Create it without requests.
+        """Create the owner without requests.
 
         Args:
             name: name of the owner.
-            digest: digest of its key; the key itself is not kept.
-            parent: the owner that it is a part of.
+            digest: digest of its key; the key itself is not stored.
+            parent: parent owner.
         """
         self.name = name
         self.digest = digest
         self.parent = parent
         self.time_to_live_s = 0.0
         self.said = Owner(name=name)
-        """Habits at registration, without a station's rules."""
+        """Defaults at registration, without a station's rules."""
         self.tickets: dict[int, Ticket] = {}
         """Tickets by number, oldest first."""
         self._marks: dict[str, int] = {}
@@ -63,11 +63,11 @@ class RegisteredClient:
         return sum(ticket.outcome is None for ticket in self.tickets.values())
 
     def requested(self, mark: str | None) -> Ticket | None:
-        """Return the ticket with its owner's mark, if any."""
+        """Return the ticket with a mark of its owner, if any."""
         return self.tickets.get(self._marks.get(mark or "", -1))
 
     def keep(self, ticket: Ticket, mark: str | None) -> None:
-        """Keep a ticket; drop the oldest ended ones."""
+        """Store a ticket; drop the oldest ended ones."""
         self.tickets[ticket.number] = ticket
         if mark:
             self._marks[mark] = ticket.number
@@ -102,7 +102,7 @@ class TooMany(TestbedError):
 
 
 class Service:
-    """Service for remote owners of one shared ledger; thread-safe as that is."""
+    """Service for remote owners of one shared ledger; thread-safe like the ledger."""
 
     def __init__(
         self,
@@ -111,12 +111,12 @@ class Service:
         max_priority: int = HIGHEST,
         robot: Robot | None = None,
     ) -> None:
-        """Create it without owners.
+        """Create the service without owners.
 
         Args:
-            front: the shared ledger.
+            front: shared ledger.
             max_priority: highest priority of registered owners.
-            robot: for which a station's schemas are checked, if there is one.
+            robot: robot for the check of a station's schemas, if any.
         """
         self._max_priority = max_priority
         self.front = front
@@ -136,8 +136,8 @@ class Service:
         """Register an owner.
 
         Args:
-            data: the owner.
-            key: its key, if it is registered and only changes its defaults.
+            data: owner to register.
+            key: key of a registered owner that only changes its defaults.
 
         Raises:
             NameTaken: another owner is registered with this name.
@@ -185,13 +185,13 @@ class Service:
         """Return the name of the owner with this key.
 
         Raises:
-            OwnerGone: there is none.
+            OwnerGone: no owner has this key.
         """
         with self.front.step():
             return self._client(key).name
 
     def renew(self, key: str | None) -> Alive:
-        """Process a sign of life of the owner with this key."""
+        """Renew the owner with this key."""
         with self.front.step():
             owner = self._client(key).name
             self.front.renew(owner)
@@ -205,7 +205,7 @@ class Service:
             self._advance_clock()
 
     def follow(self, key: str | None, token: Token) -> PresentData:
-        """Return the present state of a token of an owner; also a sign of life."""
+        """Return the present state of an owner's token, and renew the owner."""
         with self.front.step() as (ledger, _):
             client = self._client(key)
             self.front.renew(client.name)
@@ -218,7 +218,7 @@ class Service:
         """Release the present state of a token of an owner, paused or not."""
         with self.front.step():
             owner = self._client(key).name
-            with self.front.step() as (ledger, tick):  # later: time has passed
+            with self.front.step() as (ledger, tick):  # a later step
                 end_hold(owner, token, ledger, tick)
 
     # -- requests ----------------------------------------------------------------------
@@ -249,7 +249,7 @@ class Service:
         """Return a request of an owner.
 
         Raises:
-            UnknownName: it has no such ticket.
+            UnknownName: the owner has no such ticket.
         """
         with self.front.step():
             client = self._client(key)
@@ -272,7 +272,7 @@ class Service:
         """Answer the query of a device.
 
         Raises:
-            BadInput: the token is malformed, or there is no such leaf.
+            BadInput: the token is malformed, or the leaf does not exist.
         """
         token = None if data.token is None else Token.from_text(data.token)
         reason = self.front.authorise(token, data.resource)
@@ -282,7 +282,7 @@ class Service:
         """Add a resource, such as a ball.
 
         Raises:
-            BadInput: the name is taken, or there is no such parent.
+            BadInput: the name is taken, or the parent does not exist.
             TooMany: the maximum number of resources is reached.
         """
         with self.front.step() as (ledger, tick):
@@ -296,7 +296,7 @@ class Service:
         """Return a consistent list of resources."""
         return SnapshotData.of(self.front.snapshot(), self.tick_s)
 
-    # -- inside ------------------------------------------------------------------------
+    # -- internals ---------------------------------------------------------------------
 
     def said(self) -> dict[str, Owner]:
         """Return the registered owners, without a station's rules."""
@@ -315,7 +315,7 @@ class Service:
         return client
 
     def _advance_clock(self) -> None:
-        """Process due events, and remove owners that have left."""
+        """Process due events, and remove dropped owners."""
         with self.front.step() as (ledger, tick):
             ledger.advance(tick)
             gone, self._ended_owners = self._ended_owners, []
@@ -324,7 +324,7 @@ class Service:
                 self.front.notices.forget(name)
 
     def _on_event(self, event: Event) -> None:
-        """Record that an owner has left, its parts before it."""
+        """Record a dropped owner, parts before their parent."""
         if isinstance(event, Crashed):
             self._ended_owners += self._forget(event.owner)
 

@@ -1,17 +1,17 @@
 """Layer between a server's socket and its routes: access control and time limits.
 
 `RequestFilter` checks Host, Origin, shared secret and headers. It is a plain ASGI
-layer: streams pass through it untouched, and a refused request reaches no route.
+layer: streams pass unchanged, and a refused request reaches no route.
 
 `PunctualConnection` closes a connection with an incomplete request: silent or half-open
-connections could otherwise block others for ever. When the server is full, new
-connections are rejected and existing ones continue: an owner's signs of life use an
-existing connection.
+connections could otherwise block others forever. When the server is full, new
+connections are rejected and existing ones continue: an owner's renewals use an existing
+connection.
 
-`EventStream` sends server-sent events to a reader that may leave, or stop reading. It
-has no queue: the stream requests new data when the last piece was sent. A slow reader
-gets fewer pieces. A reader that reads nothing is disconnected by its connection and, on
-Linux, by the socket's time limit.
+`EventStream` sends server-sent events to a reader that may disconnect or stop reading.
+It has no queue: the stream requests new data when the last piece was sent, so a slow
+reader gets fewer pieces. A reader that reads nothing is disconnected by its connection
+and, on Linux, by the socket's time limit.
 """
 
 import asyncio
@@ -48,14 +48,14 @@ class RequestFilter:
         """Wrap an application.
 
         Args:
-            app: the application.
+            app: application.
             epoch: epoch of the manager, sent in a header of every answer.
-            secret: shared secret of callers; None requires none.
-            hosts: accepted names of the Host header, without a port; None accepts any.
-                A foreign page whose name resolves to this machine (DNS rebinding) has
-                another one.
-            max_body: maximum body in bytes; a body that declares more is rejected
-                unread, others when they have become too large.
+            secret: shared secret of callers; None: no secret required.
+            hosts: accepted names in the Host header, without port; None: any. A foreign
+                page whose name resolves to this machine (DNS rebinding) has another
+                name.
+            max_body: maximum body in bytes; a body with a larger declared size is
+                rejected unread, others at the limit.
         """
         self._app = app
         self._epoch = str(epoch)
@@ -116,9 +116,9 @@ class RequestFilter:
         return None
 
     def _is_authenticated(self, headers: Headers) -> bool:
-        """Compare in constant time."""
+        """Return True if the caller has the secret; compares in constant time."""
         scheme, _, value = headers.get("authorization", "").partition(" ")
-        given = value.strip().encode("latin-1")  # as in the header
+        given = value.strip().encode("latin-1")  # encoding of headers
         if scheme.lower() == "basic":
             try:
                 given = base64.b64decode(given, validate=True).partition(b":")[2]
@@ -132,7 +132,7 @@ class RequestFilter:
 def is_same_origin(headers: Headers) -> bool:
     """Return True if the browser reports a page of this server as the origin.
 
-    Its scheme may be https, since a proxy with TLS may precede the server.
+    The scheme may be https, since a proxy with TLS may precede the server.
     """
     scheme, _, place = headers.get("origin", "").lower().partition("://")
     return scheme in {"http", "https"} and place == headers.get("host", "").lower()
@@ -172,7 +172,7 @@ class PunctualConnection(H11Protocol):
     def connection_made(  # type: ignore[override]  # as the parent's
         self, transport: asyncio.Transport
     ) -> None:
-        """Accept the connection, or report that the server is full."""
+        """Accept the connection, or answer that the server is full."""
         super().connection_made(transport)
         if self._most is not None and len(self.connections) > self._most:
             self.connections.discard(self)
@@ -198,7 +198,7 @@ class PunctualConnection(H11Protocol):
         self._await_reader()
 
     def resume_writing(self) -> None:
-        """Cancel that limit: the reader has read the data."""
+        """Cancel the time limit: the reader has read the data."""
         super().resume_writing()
         self._resume()
 
@@ -207,7 +207,7 @@ class PunctualConnection(H11Protocol):
         self._stall = self.loop.call_later(self.silent_s, self._end_silent)
 
     def _end_silent(self) -> None:
-        if self.transport.get_write_buffer_size() < self._unsent:  # it is slow
+        if self.transport.get_write_buffer_size() < self._unsent:  # slow reader
             self._await_reader()
         else:
             self.transport.abort()
@@ -257,8 +257,8 @@ class WakeSignal:
         self._is_set = asyncio.Event()
 
     def set(self) -> None:
-        """Wake the coroutine; set before the wait, the wait returns at once."""
-        with suppress(RuntimeError):  # its loop has ended
+        """Wake the coroutine; if set before the wait, the wait returns at once."""
+        with suppress(RuntimeError):  # the loop has ended
             self._loop.call_soon_threadsafe(self._is_set.set)
 
     async def wait(self, within_s: float) -> bool:
@@ -272,7 +272,7 @@ class WakeSignal:
         return True
 
     async def settle(self, for_s: float) -> None:
-        """Merge further signals for a while; none is lost."""
+        """Merge further signals for some time; none is lost."""
         await asyncio.sleep(for_s)
         self._is_set.clear()
 
@@ -284,7 +284,7 @@ def as_event(name: str, data: str, number: int | None = None) -> str:
 
 
 class EventStream(StreamingResponse):
-    """Response that sends pieces until the reader leaves or the server ends."""
+    """Response that sends pieces until the reader disconnects or the server ends."""
 
     media_type = "text/event-stream"
 
@@ -295,7 +295,7 @@ class EventStream(StreamingResponse):
 
         Args:
             pieces: events as text.
-            on_end: called once after the stream has ended, for any reason.
+            on_end: function called once after the end of the stream, for any reason.
         """
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         super().__init__(pieces, headers=headers)

@@ -1,21 +1,19 @@
-"""The routes of a reservation server.
+"""Routes of a reservation server.
 
     GET  /                       a page with the resource list, updated continuously
     GET  /resources              the same as JSON; GET /events streams it
     POST /resources              adds a resource, such as a ball
     POST /owners                 registers an owner; the answer holds its key
-    POST /owner/alive            a sign of life        (these with header Owner-Key)
-    POST /owner/follow           present state of a token, after a pause
-    POST /owner/end              releases that, paused or not
-    GET  /owner/notices          notices of the owner, as a stream
-    POST /owner/requests         asks; GET, DELETE /owner/requests/N look, withdraw
-    DELETE /owner                the owner leaves
-    POST /release                releases a token, or a part of it
-    POST /authorise              asks, as a device, whether a command may pass
-    POST /rules                  a station's file, installed whole or not at all; GET
-    GET  /behaviours/NAME        one of its behaviours, for playing it
-    POST /start                  starts one of its behaviours, by name; POST /stop
-    POST /take-away              takes resources from all; POST /give-back
+    POST /owner/alive            renews the owner      (these with header Owner-Key)
+    POST /owner/follow           present state of a token, after a pause POST /owner/end
+    releases a token, paused or not GET  /owner/notices          notices of the owner,
+    as a stream POST /owner/requests         requests; GET, DELETE /owner/requests/N
+    read, withdraw DELETE /owner                unregisters the owner POST /release
+    releases a token, or a part of it POST /authorise              checks a command for
+    a device POST /rules                  installs a station's file; GET GET
+    /behaviours/NAME        returns a behaviour, for playing it POST /start starts a
+    behaviour by name; POST /stop POST /take-away              revokes resources; POST
+    /give-back
 
 Every error is `{"error": "..."}` with a 4xx status that tells the caller how to react,
 and changes nothing; a closed ledger answers 503.
@@ -94,13 +92,13 @@ def add_error_answers(app: FastAPI, max_body: int) -> None:
     """Install handlers that answer errors in our form.
 
     Args:
-        app: the application.
-        max_body: largest body that it takes, in bytes.
+        app: application.
+        max_body: maximum body in bytes.
     """
 
     @app.exception_handler(TestbedError)
     async def ours(_: Request, error: Exception) -> Response:
-        if isinstance(error, LedgerClosed):  # its text is for its owner
+        if isinstance(error, LedgerClosed):  # its text is only for its owner
             return error_response(503, _CLOSED)
         known = (kind for kind in type(error).__mro__ if kind in _STATUS)
         return error_response(_STATUS[next(known, BadInput)], str(error))
@@ -151,7 +149,7 @@ def _explain(error: RequestValidationError) -> str:
 
 
 MAX_BODY = 256 * 1024
-"""Maximum body of a request in bytes; more is rejected unread."""
+"""Maximum body of a request in bytes; larger ones are rejected unread."""
 PAGE_PERIOD_S = 0.1
 """Minimum time between two snapshots sent to one page."""
 
@@ -182,7 +180,7 @@ class Routes:
         self._snapshot = ("", 0.0, 0)
         self.app = FastAPI(
             title="Reservations of a robot",
-            docs_url=None,  # its pages load scripts from outside
+            docs_url=None,  # these pages load external scripts
             redoc_url=None,
             telemetry=_NO_TELEMETRY,
             max_body_size=MAX_BODY,
@@ -308,7 +306,7 @@ class Routes:
             return service.station.installed()
 
         @app.post("/rules")
-        def install(data: RulesData) -> InstalledData:  # reading takes a while
+        def install(data: RulesData) -> InstalledData:  # reading takes time
             service.station.install(data.text, data.name, service.said)
             return service.station.installed()
 
@@ -317,7 +315,7 @@ class Routes:
             return service.station.definition(name)
 
         @app.post("/start")
-        def start(data: NameData) -> StartedData:  # it may wait
+        def start(data: NameData) -> StartedData:  # may wait
             return StartedData.model_validate(service.station.start(data.name))
 
         @app.post("/stop", status_code=204, response_class=Response)
@@ -367,7 +365,7 @@ class Routes:
     def _fresh_snapshot(self) -> str:
         """Return the list as JSON, shared by all pages."""
         text, made_s, of = self._snapshot
-        n = self._service.front.n_changes  # first: a later change makes it old
+        n = self._service.front.n_changes  # read before the list
         if not text or of != n or time.monotonic() > made_s + PAGE_PERIOD_S:
             made_s = time.monotonic()
             text = self._service.snapshot().model_dump_json()
@@ -377,7 +375,7 @@ class Routes:
     async def _notices(
         self, owner: str, key: str | None, last: int, signal: WakeSignal
     ) -> AsyncIterator[str]:
-        yield ":\n\n"  # the reader sees at once that it is connected
+        yield ":\n\n"  # confirms the connection at once
         while not self._is_closing:
             try:
                 self._service.owner(key)

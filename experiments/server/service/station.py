@@ -1,8 +1,9 @@
-"""Station: sets the rules of a server, and revokes resources.
+"""Station: rules of a server, behaviours, and revocation of resources.
 
-It sends a file before a run (`station_file`), which is installed whole or not at all.
-The rules bind registered owners; behaviours are started and stopped by name. A station
-computes nothing during the run. Every caller that has the server's secret is a station.
+A station is a client that sends a file before a run (`station_file`), which is
+installed completely or not at all. The rules apply to registered owners; behaviours are
+started and stopped by name. A station takes no part in the run. Every caller with the
+server's secret is a station.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,7 +31,7 @@ from nao_testbed.experiments.server.shared_ledger import SharedLedger
 from nao_testbed.models import Robot, TestbedError, UnknownName
 
 STATION = "station"
-"""Virtual owner of the resources that a station revoked."""
+"""Virtual owner of revoked resources."""
 
 
 TRIES = 3
@@ -42,15 +43,15 @@ class Busy(TestbedError):
 
 
 class Station:
-    """Rules and behaviours of one server; thread-safe as its front end is."""
+    """Rules and behaviours of one server; thread-safe like its front end."""
 
     def __init__(
         self, front: SharedLedger, max_priority: int, robot: Robot | None = None
     ) -> None:
-        """Create it without rules.
+        """Create the station without rules.
 
         Args:
-            front: the shared ledger.
+            front: shared ledger.
             max_priority: highest priority of any request.
             robot: robot with the ledger's resources; None: no robot.
         """
@@ -70,7 +71,7 @@ class Station:
         """Return an owner's defaults under the rules.
 
         Raises:
-            BadInput: one of its values contradicts its rule.
+            BadInput: a value of the owner contradicts its rule.
         """
         return self._rules.of(owner)
 
@@ -83,21 +84,21 @@ class Station:
     ) -> None:
         """Replace the present file; changed or missing behaviours end.
 
-        The file is read outside the lock, since that takes a while, and is installed
-        only if the state that it was checked against has not changed.
+        The file is read outside the lock, since reading takes time. It is installed
+        only if the state used for its checks has not changed.
 
         Args:
             text: text of the file.
             name: name of the file.
-            clients: returns the registered owners with their own defaults: they may get
-                rules.
+            clients: function that returns the registered owners with their own
+                defaults.
 
         Raises:
-            FileErrors: all errors of the file. As with the following, nothing has
+            FileErrors: all errors of the file; nothing has changed.
+            BadInput: a registered owner requests more than its rule allows; nothing has
                 changed.
-            BadInput: a registered owner requests more than its rule allows.
             Busy: a behaviour that the file omits or changes is being started, or owners
-                come and go too fast.
+                change too fast; nothing has changed.
         """
         for _ in range(TRIES):
             with self._front.step():
@@ -178,7 +179,7 @@ class Station:
         """Start a behaviour; wait for its resources up to its timeout.
 
         Raises:
-            Busy: it runs, or is being started.
+            Busy: the behaviour runs, or is being started.
         """
         with self._front.step() as (ledger, _):
             behaviour = self._named(name)
@@ -208,12 +209,13 @@ class Station:
     def take_away(self, names: tuple[str, ...], priority: int | None) -> None:
         """Revoke resources from their holders; `give_back` returns them.
 
-        The holders lose them at once and are notified of the revoking owner. A joint is
-        made safe, as when a part breaks.
+        The holders lose them at once and are notified of the revoking owner. A joint
+        gets its safe set-point, as for a broken part.
 
         Args:
             names: leaves and composites.
-            priority: revokes from lower priorities only, or not at all; None: from all.
+            priority: revoke only if all holders have a lower priority; None: revoke
+                from all.
 
         Raises:
             Busy: a holder's priority is not lower.
@@ -235,7 +237,7 @@ class Station:
         with self._front.step() as (ledger, tick):
             ledger.thaw(STATION, tick, names)
 
-    # -- inside ------------------------------------------------------------------------
+    # -- internals ---------------------------------------------------------------------
 
     def _named(self, name: str) -> StationBehaviour:
         behaviours = self._rules.behaviours

@@ -1,9 +1,9 @@
 """Behaviours of a station: resources of each behaviour and its parts while they run.
 
 A need is essential or optional: a behaviour requires its essential needs to run, but
-not its optional ones. A part without its needs does not run, and the whole always does
-[ES2535273T3, F7]; `runs_regardless` and `needs_all_parts` change these two defaults. A
-player of a behaviour runs the schema that the station's file names.
+not its optional ones. By default a part without its needs does not run, while the whole
+always runs [ES2535273T3, F7]; `runs_regardless` and `needs_all_parts` change these
+defaults. The client that plays a behaviour runs the schema named in the station's file.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,15 +18,15 @@ from nao_testbed.experiments.scenarios.reading.behaviours import RequestedResour
 
 @dataclass(frozen=True, kw_only=True)
 class StationBehaviour:
-    """Owner with its requests, and its parts."""
+    """Behaviour: an owner with its requests and parts."""
 
     owner: Owner
-    """Its name and defaults; the parent is set at the start."""
+    """Owner with name and defaults; the parent is set at the start."""
     requested: RequestedResources = field(default_factory=RequestedResources)
     parts: tuple["StationBehaviour", ...] = ()
     """Parts, which may use the resources of the whole."""
     runs_regardless: bool = False
-    """True: without its essential needs it runs with those that it gets."""
+    """True: it also runs without its essential needs, with the obtained ones."""
     needs_all_parts: bool = False
     """True if it runs only with all its parts. All essential needs of the parts are
     then acquired in one step."""
@@ -37,7 +37,7 @@ class StationBehaviour:
         return self.owner.name
 
     def walk(self) -> Iterator["StationBehaviour"]:
-        """Yield this one and all its parts, from the top."""
+        """Yield this behaviour and all its parts, parents first."""
         yield self
         for part in self.parts:
             yield from part.walk()
@@ -45,10 +45,10 @@ class StationBehaviour:
     def request(
         self, requested: RequestedResources, timeout_s: float | None = None
     ) -> Request | None:
-        """Return the request for some needs, and for the essential needs of its parts.
+        """Return the request for the given needs and the essential needs of its parts.
 
         Returns:
-            None without any needs.
+            None without needs.
 
         Raises:
             BadInput: the sum exceeds the capacity, or a name is repeated.
@@ -77,30 +77,30 @@ class StationBehaviour:
 
 @dataclass(frozen=True, kw_only=True)
 class Started:
-    """Result of starting a behaviour, from the whole down."""
+    """Result of starting a behaviour, with its parts."""
 
     name: str
     number: int = 0
     """Number of this start in its ledger."""
     runs: bool = False
-    """True if it got what it needs to run."""
+    """True if it obtained the needs required to run."""
     token: Token | None = None
-    """Granted at its start; None: it holds nothing. With `needs_all_parts` it covers
-    the essential needs of the parts as well."""
+    """Token granted at its start; None: no resources. With `needs_all_parts` it also
+    covers the essential needs of the parts."""
     has: tuple[str, ...] = ()
     """Leaves of its own needs that its token covered at the start, sorted."""
     missing: tuple[str, ...] = ()
-    """Names of its needs that it did not get."""
+    """Names of its needs that were not granted."""
     parts: tuple["Started", ...] = ()
 
     def is_over(self, ledger: Ledger) -> bool:
-        """Return True if it was stopped, or lost the leaves of its token for good."""
+        """Return True if it was stopped, or lost its token's leaves permanently."""
         if not self.runs or not ledger.has_started(self.name, self.number):
             return True
         return self.token is not None and ledger.follow(self.name, self.token).is_over
 
     def starts(self) -> dict[str, int]:
-        """Return name to number of it and its parts, a whole before its parts."""
+        """Return name to start number of it and its parts, parents first."""
         found = {self.name: self.number}
         for part in self.parts:
             found |= part.starts()
@@ -113,7 +113,7 @@ def start_behaviour(behaviour: StationBehaviour, front: Front) -> Started:
     The call waits up to the owners' timeouts. A part that does not run holds nothing.
 
     Raises:
-        UnknownName: a resource is not known; nothing is held then.
+        UnknownName: a resource is unknown; nothing is held then.
         BadInput: a request is invalid, or one of these names is in use; nothing is held
             then.
     """
@@ -128,7 +128,7 @@ def start_behaviour(behaviour: StationBehaviour, front: Front) -> Started:
 def stop_behaviour(started: Started, front: Front) -> None:
     """Release all resources of a behaviour and its parts, and withdraw their requests.
 
-    Paused behaviours do not resume. A later start with the same name is left alone.
+    Paused behaviours do not resume. A later start with the same name is not affected.
     """
     _stop(started.starts(), front)
 
@@ -161,7 +161,7 @@ def _start(
 
 
 def _take_own(one: StationBehaviour, idle: Started, front: Front) -> Started:
-    """Return its start without its parts; `idle` if it does not run."""
+    """Return its own start without parts; `idle` if it does not run."""
     requested = one.requested
     request = one.request(requested)
     if request is None:

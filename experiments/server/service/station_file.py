@@ -11,14 +11,13 @@
         optional: [Left leg]
         policy: {name: pause, within_s: 0.5}
       - name: nod
-        schema: move               # needs what its motion moves
+        schema: move               # needs the joints of its motion
         with: {motion: yes}
     motions:
       yes: {angles_deg: {HeadPitch: [[0.5, 10.0], [1.0, 0.0]]}}
 
-Pydantic models define its form, with the words of a scenario's behaviours; there is
-no code in it. `read_station` reports all its errors at once, a line each, and
-changes nothing.
+Pydantic models define the format, which has the keys of a scenario's behaviours and no
+code. `read_station` reports all errors at once, one per line, and changes nothing.
 """
 
 from collections.abc import Iterator, Mapping
@@ -66,7 +65,8 @@ from nao_testbed.models.load.library_forms import LibraryForm
 from nao_testbed.models.resources import ResourceKind
 
 MAX_WAIT_S = 60.0
-"""Maximum wait of a behaviour at its start; its station waits as long."""
+"""Maximum wait in s of a behaviour at its start; its station waits for the same
+time."""
 
 MAX_ENTRIES = 500
 """Maximum entries of a list, and behaviours of a file with all their parts."""
@@ -84,7 +84,7 @@ class OwnerForm(Part):
 
     name: Name
     priority: Priority | None = None
-    """From 0, low, to 9, high."""
+    """Priority from 0 (low) to 9 (high)."""
     max_priority: Priority | None = None
     """Highest priority of its requests."""
     policy: AnyPolicy | None = None
@@ -96,7 +96,7 @@ class OwnerForm(Part):
 
 
 class StationBehaviourForm(Part):
-    """Behaviour as data, with the words of a scenario's."""
+    """Behaviour as data, with the keys of a scenario's behaviours."""
 
     name: Name
     schema_: Annotated[Name | None, Field(alias="schema")] = None
@@ -104,7 +104,7 @@ class StationBehaviourForm(Part):
     with_: dict[str, Any] = Field(alias="with", default_factory=dict)
     """Parameters of the schema."""
     needs: Names | None = None
-    """Resources required to run; absent: those that its schema needs."""
+    """Resources required to run; absent: those of its schema."""
     optional: Names | None = None
     """Resources used if they are free."""
     rates: dict[Name, Percent] | None = None
@@ -119,13 +119,13 @@ class StationBehaviourForm(Part):
     timeout_s: Wait = 0.0
     """Maximum wait for its resources, in s."""
     runs_regardless: bool = False
-    """True if it runs without its needs too."""
+    """True if it also runs without its needs."""
     needs_all_children: bool = False
     """True if it runs only with all its children."""
 
 
 class ResourceForm(Part):
-    """Resource beside those of the robot, such as a ball."""
+    """Resource in addition to those of the robot, such as a ball."""
 
     name: Name
     parent: Name
@@ -133,7 +133,7 @@ class ResourceForm(Part):
 
 
 class StationFile(LibraryForm):
-    """The whole file; omitted rules keep the server's initial values.
+    """Whole file; omitted rules have the server's initial values.
 
     Its motions, lights, sounds, commands and transitions extend the robot's library.
     """
@@ -167,7 +167,7 @@ class StationRules:
     """Fields of `LedgerCfg` set by the file: the conflict rules."""
     resources: tuple[ResourceForm, ...] = ()
     rules: Mapping[str, Mapping[str, Any]]
-    """Fields of `Owner` set by the station, by owner; the others are the owner's
+    """Owner name to the fields of `Owner` set by the station; others are the owner's
     own."""
     behaviours: dict[str, StationBehaviour]
     """Behaviours of the top level by name."""
@@ -178,7 +178,7 @@ class StationRules:
         """Return an owner's defaults under its rule, if there is one.
 
         Raises:
-            BadInput: one of its values contradicts the rule.
+            BadInput: a value of the owner contradicts the rule.
         """
         return replace(owner, **self.rules.get(owner.name, {}))
 
@@ -207,14 +207,14 @@ def read_station(
     Args:
         text: text of the file.
         name: name of the file, for messages.
-        tree: the known resources.
-        taken: names of owners that neither a behaviour nor a rule may have.
-        clients: names of owners that a rule may have, but no behaviour.
+        tree: tree of known resources.
+        taken: names that neither a behaviour nor a rule may have.
+        clients: names that a rule may have, but no behaviour.
         max_priority: highest priority of any request at this server.
-        robot: for which schemas are checked; None: no robot, and no schema.
+        robot: robot for the check of schemas; None: no robot, and no schemas.
 
     Raises:
-        FileErrors: all errors of the file, a line each, with `file:line`.
+        FileErrors: all errors of the file, one per line, with `file:line`.
     """
     file = read_file(Path(name), StationFile, text=text)
     if file.value is None:
@@ -230,7 +230,7 @@ def read_station(
 
 @dataclass
 class _StationReader:
-    """One pass over a file whose form is valid."""
+    """Reader of a file whose form is valid."""
 
     _read: ReadFile[StationFile]
     _file: StationFile
@@ -281,7 +281,7 @@ class _StationReader:
 
     def _resource(self, form: ResourceForm, place: Place) -> None:
         if form.name in self._tree.names and self._is_unchanged(form):
-            return  # sent before
+            return  # already sent
         grown = self._notes.attempt(
             place, self._tree.with_resource, form.name, form.parent, form.kind
         )
@@ -467,10 +467,11 @@ class _StationReader:
 
 
 def _try(behaviour: StationBehaviour, ledger: Ledger) -> None:
-    """Ask for what a behaviour needs, in a ledger that is used for nothing else.
+    """Request the needs of a behaviour in a trial ledger.
 
     Raises:
-        BadInput: it can never be granted, alone or with what its parts cannot lack.
+        BadInput: the request can never be granted, alone or with the essential needs of
+            its parts.
     """
     ledger.add_owner(behaviour.owner, 0)
     alone = replace(behaviour, needs_all_parts=False).request(behaviour.requested, 0.0)

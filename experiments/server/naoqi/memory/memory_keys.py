@@ -1,4 +1,4 @@
-"""The robot's device keys in the memory, each with its source.
+"""Device keys of the robot in the memory, each with its source.
 
 `Device/SubDeviceList/<device>/../Value` as published [naoqi-api]; SI units, weights in
 kg. Values follow the newest observation.
@@ -18,8 +18,7 @@ PREFIX = "Device/SubDeviceList/"
 G = 9.81
 """Gravity in m/s²: force sensors report kg."""
 LIGHT_KG = 0.2
-"""Threshold on a foot, in kg: below it there is no contact and no centre of
-pressure."""
+"""Load of a foot in kg below which there is no contact and no centre of pressure."""
 PROCESSOR_DEGC = 50.0
 """Temperature of the head's processor: constant, since no computer is simulated."""
 TOUCHES = (
@@ -34,7 +33,7 @@ TOUCHES = (
     *(f"{side}Foot/Bumper/{part}" for side in "LR" for part in ("Left", "Right")),
     "ChestBoard/Button",
 )
-"""Touch keys; touching is not simulated."""
+"""Touch keys; touch is not simulated."""
 WRAP = 1 << 31
 """Range of the device manager's clock, in ms."""
 FSR = ("FrontLeft", "FrontRight", "RearLeft", "RearRight")
@@ -112,7 +111,7 @@ def _foot_of(sensor: str) -> str:
 
 
 def _corners(places: Any) -> list[str]:
-    """Return the names of a foot's sensors by place: x ahead, y to the left."""
+    """Return the names of a foot's sensors by position: x forwards, y to the left."""
     middle = places.mean(axis=0)
     return [
         f"{'Front' if x > middle[0] else 'Rear'}{'Left' if y > middle[1] else 'Right'}"
@@ -171,7 +170,7 @@ def _others(served: ServedRobot) -> dict[str, Live]:
 
 
 def wrapped_ms(time_s: float) -> int:
-    """Return a time as the device manager's clock: ms in 32 bits with a sign."""
+    """Return a time as on the device manager's clock: signed 32-bit integer in ms."""
     return (round(1000.0 * time_s) + WRAP) % (2 * WRAP) - WRAP
 
 

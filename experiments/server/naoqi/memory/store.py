@@ -21,14 +21,14 @@ from nao_testbed.experiments.server.naoqi.served_robot import ServedRobot
 from nao_testbed.models import BadInput, UnknownName
 
 KEPT = 50
-"""Number of past values kept for an event."""
+"""Number of stored past values of an event."""
 MAX_KEYS = 20_000
 """Maximum number of keys that clients may store."""
 MAX_TOLD = 10_000
 """Maximum number of pending listener calls; more are dropped and counted."""
 
 Listener = Callable[[str, Any], None]
-"""Callback with the name of an event and its value."""
+"""Callback with the name and the value of an event."""
 Live = Callable[[], Any]
 _Queue = queue.Queue[tuple[Listener, str, Any] | None]
 _LOG = logging.getLogger(__name__)
@@ -87,7 +87,7 @@ class Memory:
         return self.find(key)
 
     def has(self, key: str) -> bool:
-        """Return whether a key has a value."""
+        """Return True if a key has a value."""
         entry = self._entries.get(key)
         return key in self._live or (entry is not None and entry.has_value)
 
@@ -162,7 +162,7 @@ class Memory:
         Args:
             name: name of the event.
             subscriber: `client/what`; the listeners of one client are called in order.
-            listener: the callback.
+            listener: function to call.
         """
         client = _client_of(subscriber)
         with self._lock:
@@ -233,7 +233,7 @@ class Memory:
         entry = self._entries.get(name)
         return "" if entry is None else entry.text
 
-    # -- inside --------------------------------------------------------------------
+    # -- internals ---------------------------------------------------------------------
 
     def _put(self, key: str, value: Any, kind: KeyKind) -> _Entry:
         if key in self._live:
@@ -276,7 +276,7 @@ def _end(calls: _Queue) -> None:
 
 
 def as_stored(value: Any) -> Any:
-    """Return a value as the memory stores it: floats of 4 bytes."""
+    """Return a value in stored precision: 4-byte floats."""
     if isinstance(value, float):
         try:
             return float(struct.unpack("f", struct.pack("f", value))[0])

@@ -1,1 +1,1 @@
-"""Names of joints, curves of angles, and the engine that moves joints."""
+"""Names of joints, curves of angles, and the motion engine."""

@@ -33,11 +33,11 @@ class BodyNames:
         }
 
     def joints(self, names: Iterable[str]) -> list[str]:
-        """Return the joints of names, chains expanded in place.
+        """Return the joints of names, with expanded chains.
 
         Raises:
-            UnknownName: there is no such joint, chain or collection.
-            BadInput: nothing is named.
+            UnknownName: the joint, chain or collection does not exist.
+            BadInput: there is no name.
         """
         found: list[str] = []
         for name in names:
@@ -61,7 +61,7 @@ class BodyNames:
         return self._groups.get(name, ())
 
     def spread(self, what: str, values: list[float] | float, n: int) -> list[float]:
-        """Return one value per joint: one for all, or as many as there are joints.
+        """Return one value per joint, from one value for all or one per joint.
 
         Raises:
             BadInput: the number of values is neither 1 nor the number of joints.

@@ -34,7 +34,7 @@ class Timed:
 
 
 def through(start: float, times: Sequence[float], angles: Sequence[float]) -> Timed:
-    """Return the smooth curve through points; times in s begin with the motion."""
+    """Return the smooth curve through points, with times in s from the start."""
     t = np.array([0.0, *times])
     a = np.array([start, *angles])
     slope = np.diff(a) / np.diff(t)
@@ -77,7 +77,7 @@ def arriving_together(
 
 @dataclass(frozen=True)
 class Handle:
-    """A Bezier handle, as an offset from its point."""
+    """Bezier handle, given as an offset from its point."""
 
     time_s: float
     angle: float
@@ -85,7 +85,7 @@ class Handle:
 
 @dataclass(frozen=True)
 class Key:
-    """A point with its handles; None: a flat one of a third of the piece."""
+    """Point with its handles; None: a flat handle of a third of the piece."""
 
     time_s: float
     angle: float
@@ -124,7 +124,7 @@ def check_times(joint: str, times: Sequence[float]) -> None:
     """Reject times that are not positive and increasing.
 
     Raises:
-        BadInput: they are not.
+        BadInput: the times are not positive and increasing.
     """
     if not times:
         raise BadInput(f"{joint} has no times; give at least one.")
@@ -143,7 +143,7 @@ def together(fastest_s: Mapping[str, float], fraction: float) -> dict[str, float
     could make the robot fall while its torso moves.
 
     Args:
-        fastest_s: joint to the time in s that it needs at its maximum speed.
+        fastest_s: joint to its time in s at maximum speed.
         fraction: fraction of the maximum speed, in ]0, 1].
     """
     longest_s = max(fastest_s.values(), default=0.0)

@@ -1,6 +1,6 @@
 """Motion engine: moves joints slot by slot with tokens of the ledger.
 
-There are two ways to command a joint [naoqi-api]:
+Joints have two kinds of commands [naoqi-api]:
 
 - A *task* is timed and holds its joints: it is a separate owner, a part of its client.
 A second task on the same joint waits in the ledger's queue until the first has ended. -
@@ -56,7 +56,7 @@ angle."""
 CLIENT = "naoqi client"
 """Prefix of the owner of a client, followed by its number."""
 MOTION = "a program's motion"
-"""Common name of its tasks."""
+"""Common name of the tasks."""
 
 _LOG = logging.getLogger(__name__)
 Curves = Mapping[str, Timed]
@@ -90,7 +90,7 @@ class MotionTask:
     """Result for its client."""
     yields: bool = False
     is_over: bool = False
-    """True if its last set-point was submitted: the task ends with the next slot."""
+    """True if the last set-point was submitted; the task ends with the next slot."""
 
 
 @dataclass(kw_only=True)
@@ -158,7 +158,7 @@ class MotionEngine:
         """Return True if a joint moves or has just moved."""
         return self._served.time_s < self._moved_s + SETTLE_S
 
-    # -- command -------------------------------------------------------------------
+    # -- commands ----------------------------------------------------------------------
 
     def begin(
         self,
@@ -177,7 +177,7 @@ class MotionEngine:
             client: owner of the task.
             name: name of the task.
             joints: joints to move.
-            plan: creates its curves.
+            plan: function that creates the curves.
             value: result for its client.
             waits: True to wait for busy joints; otherwise the task fails at once.
             yields: True to end the task when another owner demands its joints.
@@ -250,7 +250,7 @@ class MotionEngine:
     def warn_busy(self, leaf: str, command: str) -> None:
         """Count a command without effect on a leaf; name the leaf's holders."""
         who = {
-            MOTION if one.startswith(CLIENT) else one  # numbers never repeat
+            MOTION if one.startswith(CLIENT) else one  # client numbers are omitted
             for one in users_of(self._ledger, leaf)
         }
         said = ", ".join(sorted(who)) or "an owner that waits"
@@ -272,9 +272,9 @@ class MotionEngine:
             self._drop_goals(leaves)
 
     def inherit(self, client: str) -> None:
-        """Continue the motions of a client that leaves, with the engine as their owner.
+        """Continue the motions of a disconnecting client, with the engine as owner.
 
-        A task whose joints another owner awaits ends and releases them.
+        A task whose joints another owner waits for ends and releases them.
         """
         with self._served.access():
             goals = [
@@ -313,7 +313,7 @@ class MotionEngine:
             if task.client == client:
                 self._end(task)
 
-    # -- inside --------------------------------------------------------------------
+    # -- internals ---------------------------------------------------------------------
 
     def _leaves(self, joints: Iterable[str]) -> set[str]:
         return {self._served.leaf_of[joint] for joint in joints}
@@ -499,7 +499,7 @@ class MotionEngine:
     def _end_and_settle(self, task: MotionTask, time_s: float) -> None:
         """End a task and keep its last set-points for `SETTLE_S`, while its joints lag.
 
-        Another owner gets the joints at once on request, as of any reactive target.
+        Another owner gets the joints at once on request, as for any reactive target.
         """
         last = {leaf: float(self._gate.present[leaf]) for leaf in task.leaves}
         self._end(task)
@@ -548,7 +548,7 @@ def check_fraction(fraction: float) -> float:
     """Return a fraction of the maximum speed, in ]0, 1].
 
     Raises:
-        BadInput: it is out of that range.
+        BadInput: the fraction is out of range.
     """
     if not 0.0 < fraction <= 1.0:
         raise BadInput(

@@ -12,7 +12,7 @@ import pinocchio as pin
 from nao_testbed.models.values import FloatArray
 
 Way = list[tuple[float, pin.SE3]]
-"""Times in s, from 0, and the pose of an effector at each."""
+"""Times in s, from 0, with the pose of an effector at each time."""
 
 
 def between(a: pin.SE3, b: pin.SE3, part: float) -> pin.SE3:
@@ -71,10 +71,10 @@ def way_through(
 
 
 def knots(names: list[str], ways: list[Way]) -> list[tuple[float, int]]:
-    """Return times and effectors to solve for: torso first, as it carries the arms.
+    """Return times and effectors to solve for, torso first since it carries the arms.
 
-    A half-way point keeps a path straight. If the torso moves too, an arm gets points
-    at the torso's times, so that the hand keeps its pose in the command's frame.
+    A midpoint keeps a path straight. If the torso moves too, an arm gets points at the
+    torso's times, so that the hand keeps its pose in the command's frame.
     """
     own = []
     for way in ways:

@@ -1,1 +1,1 @@
-"""The services, one file each or a group of small ones; `table` lists them all."""
+"""Services, one file each or a group of small ones; `table` lists them all."""

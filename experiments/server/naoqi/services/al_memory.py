@@ -1,4 +1,4 @@
-"""ALMemory."""
+"""Service ALMemory: data and events."""
 
 import time
 import weakref
@@ -13,11 +13,11 @@ from nao_testbed.experiments.server.naoqi.service import ALService
 from nao_testbed.models import BadInput
 
 EVENT_TIMEOUT_S = 0.2
-"""Time limit in s to send an event; after it the next one is sent, possibly out of
+"""Time limit in s for sending an event; then the next one is sent, possibly out of
 order."""
 
 GAP_S = 0.002
-"""Gap in s between values of a subscriber: without it 1 of 1000 pairs was swapped."""
+"""Pause in s between values of a subscriber; without it 1 of 1000 pairs was swapped."""
 
 
 class Subscriber:
@@ -32,7 +32,7 @@ class Subscriber:
         """Create a signal without connections.
 
         Args:
-            sent: counts the events that were sent to this client.
+            sent: counter of the events sent to this client.
         """
         self.signal = qi.Signal("(m)", self._connected)
         self._sent = sent
@@ -141,7 +141,7 @@ class ALMemory(ALService):
         return self._parts.memory.listeners(name)
 
     def getExtractorEvent(self, extractorName: str) -> list[str]:
-        """Return the events of an extractor: there are none here."""
+        """Return the events of an extractor: none here."""
         del extractorName
         return []
 
@@ -171,7 +171,7 @@ class ALMemory(ALService):
         """Store a description of a key."""
         self._parts.memory.describe(name, description)
 
-    # -- inside --------------------------------------------------------------------
+    # -- internals ---------------------------------------------------------------------
 
     def _or_none(self, key: str) -> Any:
         return self._parts.memory.find(key)
@@ -193,7 +193,7 @@ class ALMemory(ALService):
         def listener(key: str, value: Any) -> None:
             del key
             if (subscriber := found()) is not None:
-                subscriber._emit(value)  # private: `qi` exports public names
+                subscriber._emit(value)  # private, since `qi` exports public names
 
         memory.listen(name, subscriber, listener)
         return one

@@ -54,7 +54,7 @@ class _Line:
     client: str
     waiting: list[Command] = field(default_factory=list)
     sent: Command | None = None
-    """Time and value last sent; None: none since it was taken."""
+    """Last sent time and value; None: nothing sent since the leaf was taken."""
 
 
 class Dcm:
@@ -123,7 +123,7 @@ class Dcm:
         """Merge commands with the pending commands of an actuator.
 
         Args:
-            client: sender; it may have left since.
+            client: sender; it may have disconnected.
             name: name of the actuator, without its prefix.
             update: merge rule, one of `UPDATES`.
             new: the commands.
@@ -225,7 +225,7 @@ class Dcm:
             here, most = gate.present[leaf], self._most(motor)
             step = min(max(value - here, -most), most)
             angle = motion.body.clip(motor, here + step)
-            if abs(value - here) > most:  # the rest follows in the next slots
+            if abs(value - here) > most:  # the remainder follows in the next slots
                 line = self._lines[name]
                 bisect.insort(line.waiting, (self.now_ms() + 1, value))
             parts.setdefault(token, {})[leaf] = angle
@@ -339,7 +339,7 @@ class DCM(ALService):
             raise BadInput(
                 f"the alias has {len(names)} actuators, but {len(rows)} rows."
             )
-        with self._served.access():  # all of them from the same slot on
+        with self._served.access():  # all from the same slot on
             for name, row in zip(names, rows, strict=True):
                 if name:
                     dcm.put(self._client, name, update, row)

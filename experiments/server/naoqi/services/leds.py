@@ -1,8 +1,8 @@
 """ALLeds: names of single LEDs and groups, fades and patterns; values through the gate.
 
 A name maps to channels of LEDs of the robot's groups. The positions of Brain0 on the
-head and of an eye's LED 1 are not published: here the left half of the head comes
-before the right one, each from front to rear, and an eye's LED 1 is at the top.
+head and of an eye's LED 1 are not published. Here the left half of the head precedes
+the right one, each from front to rear, and an eye's LED 1 is at the top.
 """
 
 import itertools
@@ -39,7 +39,7 @@ from nao_testbed.models.resources import DeviceKind
 Spot = tuple[str, int, int]
 """Group of the robot, LED in it, channel."""
 Steps = Sequence[tuple[float, Mapping[Spot, float]]]
-"""Time of a fade in s, and the values at its end."""
+"""Durations of fades in s, and the values at their ends."""
 COLOURS = {
     "white": 0xFFFFFF,
     "red": 0xFF0000,
@@ -67,7 +67,7 @@ def led_names(groups: Mapping[str, int]) -> dict[str, tuple[Spot, ...]]:
     """Return all names of LEDs and groups with their channels.
 
     Args:
-        groups: the robot's groups with their numbers of channels.
+        groups: groups of the robot with their numbers of channels.
     """
     found: dict[str, tuple[Spot, ...]] = {}
 
@@ -180,7 +180,7 @@ class Leds:
         """Return the channels of a name.
 
         Raises:
-            UnknownName: there is no such LED or group.
+            UnknownName: the LED or group does not exist.
         """
         found = self.own.get(name) or self.names.get(name.removeprefix(PREFIX))
         if found is None:
@@ -204,11 +204,11 @@ class Leds:
         }
 
     def play(self, client: str, steps: Steps) -> Blocks:
-        """Fade to values one after another; the future ends with the last.
+        """Play fades one after another; the future ends with the last one.
 
         Args:
             client: owner of the pattern.
-            steps: time of a fade in s, and the values at its end.
+            steps: durations of fades in s, and the values at their ends.
         """
         if len(steps) > MAX_STEPS:
             raise BadInput(
@@ -255,7 +255,7 @@ class Leds:
                     now = self._served.body.sim.leds.state(group)
                     setting = LedSetting(colours=now, fade_s=0.0)
                     self._served.body.gate.submit(token, leaf, setting)
-            self._served.after(  # once the gate has passed the value
+            self._served.after(  # after the gate has written the value
                 self._served.tick_s,
                 lambda: (
                     ledger.forget_owner(owner, ledger.tick)
@@ -307,7 +307,7 @@ class Leds:
         )
 
     def _takers(self, token: Any, leaves: Iterable[str]) -> str:
-        """Return the owners, other than programs, that took these leaves."""
+        """Return the owners, other than programs, that hold these leaves."""
         ledger = self._served.body.ledger
         lost = [x for x in leaves if ledger.authorise(token, x) is not None]
         users = {who for leaf in lost for who in users_of(ledger, leaf)}
@@ -380,7 +380,7 @@ class ALLeds(ALService):
         return self._turns("AllLeds", colours, duration, 0.5)
 
     def randomEyes(self, duration: float) -> Blocks:
-        """Light the eyes in colours drawn at random, and wait."""
+        """Light the eyes in random colours, and wait."""
         rng = np.random.default_rng(self._client.next_number())
         colours = (int(rng.integers(0x1000000)) for _ in itertools.count())
         return self._turns("FaceLeds", colours, duration, 0.2)
@@ -403,7 +403,7 @@ class ALLeds(ALService):
     def earLedsSetAngle(
         self, degrees: int, duration: float, leaveOnAtEnd: bool
     ) -> Blocks:
-        """Light the LED of each ear at an angle (0 up, 90 ahead), and wait."""
+        """Light the LED of each ear at an angle (0 up, 90 forwards), and wait."""
         led = round(degrees / 36.0) % 10 + 1
         leds = self._leds
         dark = dict.fromkeys(leds.spots("EarLeds"), 0.0)
@@ -445,7 +445,7 @@ class ALLeds(ALService):
         """Return the short names of all LEDs."""
         return [n for n, s in self._leds.names.items() if "/" not in n and len(s) <= 3]
 
-    # -- inside --
+    # -- internals ---------------------------------------------------------------------
 
     @property
     def _leds(self) -> Leds:

@@ -20,7 +20,7 @@ class ALRobotPosture(ALService):
         return self._go(postureName, speed, straight=False)
 
     def applyPosture(self, postureName: str, speed: float) -> Blocks:
-        """Go straight to the joint angles of a posture, and wait."""
+        """Move directly to the joint angles of a posture, and wait."""
         return self._go(postureName, speed, straight=True)
 
     def getPosture(self) -> str:
@@ -28,7 +28,7 @@ class ALRobotPosture(ALService):
         return self._parts.get(Postures).present()
 
     def getPostureList(self) -> list[str]:
-        """Return the postures that are known."""
+        """Return the known postures."""
         return list(NAOQI_POSTURES)
 
     def getPostureFamily(self) -> str:

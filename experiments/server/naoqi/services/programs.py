@@ -72,7 +72,7 @@ class Programs:
         """Return the name of an installed behaviour.
 
         Raises:
-            UnknownName: there is none.
+            UnknownName: no behaviour has this name.
         """
         if name not in self.installed:
             raise UnknownName("Behavior", name, self.installed, "the robot")
@@ -82,7 +82,7 @@ class Programs:
         """Request a behaviour's resources, and start it when they are granted.
 
         Raises:
-            BadInput: it runs already.
+            BadInput: the behaviour already runs.
         """
         self.check(name)
         with self._served.access():
@@ -105,7 +105,7 @@ class Programs:
             return one
 
     def stop(self, name: str) -> None:
-        """End a behaviour that runs."""
+        """End a running behaviour."""
         with self._served.access():
             one = self.running.get(name)
             if one is not None:
@@ -175,7 +175,7 @@ class ALBehaviorManager(ALService):
         return self.getInstalledBehaviors()
 
     def getRunningBehaviors(self) -> list[str]:
-        """Return the behaviours that run or wait for what they need."""
+        """Return the behaviours that run or wait for their resources."""
         return list(self._programs.running)
 
     def getLoadedBehaviors(self) -> list[str]:
@@ -257,21 +257,21 @@ class ALAnimationPlayer(ALService):
     NAME = "ALAnimationPlayer"
 
     def run(self, path: str, *options: Value) -> Blocks:
-        """Run a behaviour of that name, and wait; another path is refused."""
+        """Run the behaviour with this name, and wait; other paths are refused."""
         del options
         return self._parts.get(Programs).start(self._client.name, path).done
 
     def runTag(self, *tag: Value) -> Blocks:
-        """Refuse: no animation has a tag."""
+        """Refuse: animations have no tags here."""
         raise UnknownName("Tag", str(tag[-1]) if tag else "", [], "the animations")
 
     def declarePathForTags(self, path: str) -> None:
-        """Accept; no animations are there."""
+        """Accept without effect: there are no animations."""
         del path
         self._client.pretended["ALAnimationPlayer.declarePathForTags"] += 1
 
     def addTagForAnimations(self, tags: Value) -> None:
-        """Accept; no animations are there."""
+        """Accept without effect: there are no animations."""
         del tags
         self._client.pretended["ALAnimationPlayer.addTagForAnimations"] += 1
 
@@ -322,7 +322,7 @@ class ALAutonomousLife(ALService):
         return [[name, on, False] for name, on in self._programs.abilities.items()]
 
     def focusedActivity(self) -> str:
-        """Return that there is none."""
+        """Return an empty answer: there is no activity."""
         return ""
 
     def switchFocus(self, activity_name: str, *flags: Value) -> None:
@@ -364,7 +364,7 @@ class ALAutonomousLife(ALService):
 
 
 class ALSystem(ALService):
-    """The robot's computer, in a few methods."""
+    """Computer of the robot."""
 
     NAME = "ALSystem"
 
@@ -380,11 +380,11 @@ class ALSystem(ALService):
         return True
 
     def systemVersion(self) -> str:
-        """Return the release whose interface this is."""
+        """Return the NAOqi release of this interface."""
         return NAOQI_VERSION
 
     def previousSystemVersion(self) -> str:
-        """Return the release whose interface this is."""
+        """Return the NAOqi release of this interface."""
         return NAOQI_VERSION
 
     def timezone(self) -> str:
@@ -412,15 +412,15 @@ class ALSystem(ALService):
         return [["/", total >> 20, used >> 20]]
 
     def robotIcon(self) -> str:
-        """Return that there is none."""
+        """Return an empty answer: there is no icon."""
         return ""
 
     def shutdown(self) -> None:
-        """Refuse: end the robot where it was started."""
+        """Refuse: end the robot with the command that started it."""
         raise NotSimulated("switching off", "End `naoqi serve` where it was started.")
 
     def reboot(self) -> None:
-        """Refuse: end the robot where it was started."""
+        """Refuse: end the robot with the command that started it."""
         raise NotSimulated("a restart", "End `naoqi serve` where it was started.")
 
 

@@ -42,7 +42,7 @@ class _Callbacks:
 
 
 def _ignore_errors(method: Callable[..., object], *args: object) -> None:
-    with suppress(Exception):  # the client has left, or refuses
+    with suppress(Exception):  # the client has disconnected, or refuses
         method(*args)
 
 
@@ -88,7 +88,7 @@ class ALResourceManager(ALService):
     def acquireResource(
         self, resource: str, module: str, callback: str, timeoutSeconds: float
     ) -> Blocks:
-        """Acquire a resource, or wait for it; a negative timeout waits for ever."""
+        """Acquire a resource, or wait for it; a negative timeout waits forever."""
         limit_s = _limit(timeoutSeconds)
         return self._wait(
             lambda: self._calls.acquireResource(resource, module, callback, limit_s),
@@ -163,7 +163,7 @@ class ALResourceManager(ALService):
         return self._calls.checkStateResourceFree(resources)
 
     def isInGroup(self, group: str, resource: str) -> bool:
-        """Return true if a resource is below another in the tree."""
+        """Return true if a resource is below another one in the tree."""
         return self._calls.isInGroup(group, resource)
 
     def getResources(self) -> list[Any]:
@@ -174,7 +174,7 @@ class ALResourceManager(ALService):
         """Return the owners of each held resource."""
         return self._calls.ownersGet()
 
-    # -- change the list --
+    # -- changes of the tree -----------------------------------------------------------
 
     def createResource(self, name: str, parent: str) -> None:
         """Register a resource; parent "" puts it at the root."""
@@ -193,14 +193,15 @@ class ALResourceManager(ALService):
         """Set or clear a state of the robot."""
         self._calls.enableStateResource(name, enabled)
 
-    # -- inside --
+    # -- internals ---------------------------------------------------------------------
 
     def _wait(self, call: Callable[[], Any], undo: Callable[[Any], None]) -> Blocks:
         """Run a blocking call in a thread; the returned future ends with it.
 
         Args:
             call: blocking function.
-            undo: releases its result if the client has cancelled the call.
+            undo: function that releases its result if the client has cancelled the
+                call.
         """
         future: Blocks = Future()
 

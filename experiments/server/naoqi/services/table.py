@@ -80,4 +80,4 @@ BEGUN: tuple[Callable[[Parts], Any], ...] = (
     Programs,
     Senses,
 )
-"""Parts that watch the robot from its start, even without clients."""
+"""Parts that run from the start of the robot, even without clients."""

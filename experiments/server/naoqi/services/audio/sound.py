@@ -294,7 +294,7 @@ def _sine(service: Any, frequency: int, gain: int, duration: float) -> Blocks:
         raise BadInput(f"gain is {gain}; give 0 to 100.")
     if not 0.0 < duration <= LONGEST_S:
         raise BadInput(f"duration is {duration:g} s; give up to {LONGEST_S:g}.")
-    speech: Speech = service._parts.get(Speech)  # the service is one of ours
+    speech: Speech = service._parts.get(Speech)  # a service of ours
     client: str = service._client.name
     return speech.tone(client, float(frequency), gain / 100.0, duration)
 

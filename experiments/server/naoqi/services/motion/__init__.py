@@ -1,1 +1,1 @@
-"""ALMotion, by the groups of its published pages; `al_motion` is all of it."""
+"""ALMotion, divided like its published pages; `al_motion` combines the parts."""

@@ -1,4 +1,4 @@
-"""ALMotion, whole."""
+"""ALMotion, combined from its parts."""
 
 from nao_testbed.experiments.server.naoqi.services.motion.cartesian import Cartesian
 from nao_testbed.experiments.server.naoqi.services.motion.joints import Joints, Tasks

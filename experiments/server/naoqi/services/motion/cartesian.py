@@ -50,7 +50,7 @@ class Cartesian(ALService):
         return six_of(self._pose(name, space, measured=useSensorValues))
 
     def getTransform(self, name: str, space: int, useSensorValues: bool) -> list[float]:
-        """Return the pose of a part as a matrix of 4 by 4, row by row."""
+        """Return the pose of a part as a 4 x 4 matrix, row by row."""
         pose = self._pose(name, space, measured=useSensorValues)
         return [float(x) for x in pose.homogeneous.ravel()]
 
@@ -72,11 +72,11 @@ class Cartesian(ALService):
         return [float(x) for x in kinematics.centre(names, pSpace, q)]
 
     def getSupportPolygon(self, frame: int, useSensorValues: bool) -> list[list[float]]:
-        """Return the convex outline of the soles, x and y in m."""
+        """Return the convex hull of the soles, x and y in m."""
         kinematics = self._parts.get(Kinematics)
         return kinematics.support(frame, kinematics.angles(measured=useSensorValues))
 
-    # -- timed ways --
+    # -- timed paths -------------------------------------------------------------------
 
     def positionInterpolations(
         self,
@@ -87,7 +87,7 @@ class Cartesian(ALService):
         relativeTimes: Value,
         isAbsolute: bool = True,
     ) -> Blocks:
-        """Move effectors along places x, y, z, wx, wy, wz at times, and wait."""
+        """Move effectors through positions x, y, z, wx, wy, wz at times, and wait."""
         return self._follow(
             effectorNames, frames, paths, axisMasks, relativeTimes, 6, isAbsolute
         )
@@ -101,7 +101,7 @@ class Cartesian(ALService):
         relativeTimes: Value,
         isAbsolute: bool = True,
     ) -> Blocks:
-        """Move effectors along poses of 12 or 16 numbers at times, and wait."""
+        """Move effectors through poses of 12 or 16 numbers at times, and wait."""
         return self._follow(
             effectorNames, frames, paths, axisMasks, relativeTimes, 16, isAbsolute
         )
@@ -144,7 +144,7 @@ class Cartesian(ALService):
         fractionMaxSpeed: float,
         axisMask: Value,
     ) -> None:
-        """Lead effectors to places; do not wait."""
+        """Move effectors to positions; do not wait."""
         self._lead(names, spaces, positions, fractionMaxSpeed, axisMask, 6)
 
     def setTransforms(
@@ -155,7 +155,7 @@ class Cartesian(ALService):
         fractionMaxSpeed: float,
         axisMask: Value,
     ) -> None:
-        """Lead effectors to poses; do not wait."""
+        """Move effectors to poses; do not wait."""
         self._lead(names, spaces, transforms, fractionMaxSpeed, axisMask, 16)
 
     def setPosition(
@@ -188,7 +188,7 @@ class Cartesian(ALService):
         fractionMaxSpeed: float,
         axisMask: int,
     ) -> None:
-        """Lead an effector on by a change of its place; do not wait."""
+        """Move an effector by a change of its position; do not wait."""
         change = [number(one) for one in _checked(positionChange, 6)]
         now = six_of(self._pose(effectorName, space, measured=False))
         goal = [a + b for a, b in zip(now, change, strict=True)]
@@ -202,20 +202,20 @@ class Cartesian(ALService):
         fractionMaxSpeed: float,
         axisMask: int,
     ) -> None:
-        """Lead an effector on by a change of its pose; do not wait."""
+        """Move an effector by a change of its pose; do not wait."""
         now = self._pose(chainName, space, measured=False)
         goal = now * _pose_of(_checked(transform, 16))
         flat = [float(x) for x in goal.homogeneous.ravel()]
         self._lead([chainName], space, flat, fractionMaxSpeed, axisMask, 16)
 
-    # -- whole body: a robot that stands keeps both feet where they are --
+    # -- whole body: both feet stay fixed ----------------------------------------------
 
     def wbEnable(self, isEnabled: bool) -> None:
-        """Store the switch: both feet stay fixed, in any case."""
+        """Store the switch; both feet stay fixed in any case."""
         self._parts.get(MotionSettings).whole_body = isEnabled
 
     def wbFootState(self, stateName: str, supportLeg: str) -> None:
-        """Accept feet that stay where they are; refuse to let one slide, or free."""
+        """Accept fixed feet; refuse a sliding or free foot."""
         check_chain(stateName, ("Fixed", "Plane", "Free"))
         check_chain(supportLeg, LEGS)
         if stateName == "Free":
@@ -224,13 +224,13 @@ class Cartesian(ALService):
             raise NotSimulated("a foot that slides on the ground")
 
     def wbEnableBalanceConstraint(self, isEnable: bool, supportLeg: str) -> None:
-        """Store the switch: the balance is not kept for a program here."""
+        """Store the switch; balance is not controlled here."""
         del isEnable
         check_chain(supportLeg, LEGS)
         self._client.pretended["ALMotion.wbEnableBalanceConstraint"] += 1
 
     def wbGoToBalance(self, supportLeg: str, duration: float) -> Blocks:
-        """Bring the torso between the feet, and wait; on one leg it is refused."""
+        """Move the torso between the feet, and wait; refuse one leg."""
         check_chain(supportLeg, LEGS)
         if supportLeg != "Legs":
             raise NotSimulated("standing on one leg")
@@ -244,7 +244,7 @@ class Cartesian(ALService):
     def wbGoToBalanceWithSpeed(
         self, supportLeg: str, fractionMaxSpeed: float
     ) -> Blocks:
-        """Do as `wbGoToBalance`, by a fraction of the largest speed."""
+        """Do as `wbGoToBalance`, with a fraction of the maximum speed."""
         fraction = check_fraction(fractionMaxSpeed)
         going = self.wbGoToBalance(supportLeg, SHIFT_S / fraction)
         result: Blocks = type(going)()
@@ -255,7 +255,7 @@ class Cartesian(ALService):
         return result
 
     def wbEnableEffectorControl(self, effectorName: str, isEnabled: bool) -> None:
-        """Refuse: effectors are not controlled with the balance of the whole body."""
+        """Refuse: whole-body control of effectors is not available."""
         if isEnabled:
             raise NotSimulated(
                 f"control of {effectorName} by the whole body",
@@ -263,7 +263,7 @@ class Cartesian(ALService):
             )
 
     def wbSetEffectorControl(self, effectorName: str, targetCoordinate: Value) -> None:
-        """Refuse: effectors are not controlled with the balance of the whole body."""
+        """Refuse: whole-body control of effectors is not available."""
         del targetCoordinate
         self.wbEnableEffectorControl(effectorName, True)
 
@@ -271,7 +271,7 @@ class Cartesian(ALService):
         """Refuse to optimise an effector."""
         self.wbEnableEffectorControl(effectorName, isActive)
 
-    # -- inside --
+    # -- internals ---------------------------------------------------------------------
 
     def _pose(self, name: str, frame: int, *, measured: bool) -> pin.SE3:
         kinematics = self._parts.get(Kinematics)
@@ -380,7 +380,7 @@ def _each(what: str, given: Any, n: int) -> list[int]:
 
 
 def _spread(paths: Any, n: int) -> list[Any]:
-    """Return one list of points an effector, from any nesting of one effector's."""
+    """Return one list of points per effector, from any nesting for one effector."""
     if not isinstance(paths, list) or not paths:
         raise BadInput("paths are not lists of points.")
     if n == 1:

@@ -2,11 +2,11 @@
 
 A motor's status is 0 to 3 by the thresholds of `sim.thermal.protection` (`nao`). Its
 error is set at status 2, and cleared only at 0 [naoqi-api]. While a chain has an error
-and the effect is on, an arm or the head has no stiffness; `wakeUp` is refused while a
-leg has one, and at status 3 the legs are without stiffness.
+and the effect is enabled, an arm or the head has no stiffness. `wakeUp` is refused
+while a leg has an error, and at status 3 the legs have no stiffness.
 
-A robot on hot legs is not sent to a safe posture at status 2, as a NAO is: `hotEngine`
-already holds the hot motors, at a capped effort.
+A NAO on hot legs moves to a safe posture at status 2; this robot does not, since
+`hotEngine` already holds the hot motors with a capped effort.
 """
 
 import numpy as np
@@ -34,7 +34,7 @@ class HeatEffect:
         self.is_on = True
         """True if errors have an effect (`setDiagnosisEffectEnabled`)."""
         self.notifies = True
-        """True if spoken warnings are on; none is spoken here."""
+        """True if spoken warnings are enabled; nothing is spoken here."""
         self._raised: dict[str, object] = {}
         self._chain_of = {
             joint: chain
@@ -62,7 +62,7 @@ class HeatEffect:
         return self.is_on and bool({"LLeg", "RLeg"} & set(self._chains_with_error()))
 
     def diagnosis(self) -> list[object]:
-        """Return the worst severity, 0 to 2, and the chains that it concerns."""
+        """Return the worst severity, 0 to 2, and the affected chains."""
         worst, chains = 0, dict[str, int]()
         for k, motor in enumerate(self._served.robot.motor_names):
             severity = self.status[k] - 1 if self.has_error[k] else 0
@@ -103,7 +103,7 @@ class HeatEffect:
         ]
 
     def _put_effect(self) -> None:
-        """Remove the stiffness of chains that are too hot."""
+        """Remove the stiffness of overheated chains."""
         robot, body = self._served.robot, self._parts.body
         cap = np.ones(len(robot.joints))
         if self.is_on:

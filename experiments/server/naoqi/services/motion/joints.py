@@ -1,4 +1,4 @@
-"""ALMotion: angles of joints, timed and reactive; hands; and running tasks."""
+"""ALMotion: joint angles, timed and reactive; hands; running tasks."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,8 +24,9 @@ Path = tuple[list[float], list[float]]
 def paths_of(joints: list[str], angles: Any, times: Any, what: str) -> dict[str, Path]:
     """Return the path of each joint from the argument shapes of NAOqi.
 
-    One joint: a number and a time, or flat lists of both. Several joints: an angle each
-    and one time for all, or a time each, or a list of angles and of times each.
+    One joint: a number and a time, or flat lists of both. Several joints: one angle per
+    joint with one time for all or one per joint, or lists of angles and times per
+    joint.
 
     Raises:
         BadInput: angles and times match neither each other nor the joints.
@@ -57,7 +58,7 @@ def paths_of(joints: list[str], angles: Any, times: Any, what: str) -> dict[str,
 
 
 def _lists(angles: list[Any], times: list[Any], n: int) -> tuple[list[Any], list[Any]]:
-    """Return a list of angles and one of times per joint, as far as they match."""
+    """Return a list of angles and a list of times per joint, as far as they match."""
     if isinstance(angles[0], list):
         if not isinstance(times[0], list):
             times = [times] * len(angles)
@@ -83,7 +84,7 @@ class Joints(ALService):
     def setAngles(
         self, names: Names, angles: Numbers, fractionMaxSpeed: Numbers
     ) -> None:
-        """Lead joints to angles at a fraction of their largest speed; do not wait."""
+        """Move joints to angles at a fraction of their maximum speed; do not wait."""
         body = self._parts.body
         joints = body.joints(names)
         targets = body.spread("angles", angles, len(joints))
@@ -95,7 +96,7 @@ class Joints(ALService):
     def changeAngles(
         self, names: Names, changes: Numbers, fractionMaxSpeed: Numbers
     ) -> None:
-        """Lead joints on from their present commands; do not wait."""
+        """Move joints relative to their present commands; do not wait."""
         joints = self._parts.body.joints(names)
         moves = self._parts.body.spread("changes", changes, len(joints))
         now = self._parts.motion.commanded(joints)
@@ -122,7 +123,7 @@ class Joints(ALService):
     def angleInterpolationWithSpeed(
         self, names: Names, targetAngles: Numbers, maxSpeedFraction: float
     ) -> Blocks:
-        """Move joints to angles, at a fraction of the slowest one's speed, and wait."""
+        """Move joints to angles, at a fraction of the slowest joint's speed; wait."""
         body = self._parts.body
         joints = body.joints(names)
         given = body.spread("targetAngles", targetAngles, len(joints))
@@ -159,14 +160,14 @@ class Joints(ALService):
         )
 
     def openHand(self, handName: str) -> Blocks:
-        """Open a hand, and wait; then its motor is without stiffness."""
+        """Open a hand, and wait; then remove its motor's stiffness."""
         return self._hand(handName, 1.0)
 
     def closeHand(self, handName: str) -> Blocks:
-        """Close a hand, and wait; then its motor is without stiffness."""
+        """Close a hand, and wait; then remove its motor's stiffness."""
         return self._hand(handName, 0.0)
 
-    # -- inside --------------------------------------------------------------------
+    # -- internals ---------------------------------------------------------------------
 
     def _begin(self, name: str, joints: list[str], plan: Plan) -> Blocks:
         return self._parts.motion.begin(self._client.name, name, joints, plan).future

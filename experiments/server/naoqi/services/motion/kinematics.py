@@ -1,15 +1,15 @@
 """Kinematics of the body with Pinocchio, and joint angles for requested poses.
 
 Frames [naoqi-api]: 0 the torso; 1 the world; 2 the robot, the mean of the feet on the
-ground, z up. The pose of the torso in the world is the simulator's truth, as no walk
-estimates it here; at other joint angles it is where the torso is with the feet where
-they stand. A rotation is wx, wy, wz with R = Rz(wz) Ry(wy) Rx(wx).
+ground, z up. The pose of the torso in the world is the simulator's true pose, since
+there is no odometry of a walk. At other joint angles it is computed with the feet at
+their place. A rotation is wx, wy, wz with R = Rz(wz) Ry(wy) Rx(wx).
 
 Inverse kinematics is damped least squares, with joints kept in their ranges:
 
     dq = Jᵀ (J Jᵀ + λ² I)⁻¹ e
 
-e is the error of the axes in the mask, in the frame that was asked for.
+e is the error of the axes in the mask, in the requested frame.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ EFFECTORS = {
     "LLeg": "l_ankle",
     "RLeg": "r_ankle",
 }
-"""Effector to the joint or link whose frame it has; a leg's is on the sole below."""
+"""Effector to the joint or link of its frame; that of a leg is on the sole below."""
 DAMPING = 0.02
 MAX_STEPS = 60
 LARGEST_STEP = 0.2
@@ -44,10 +44,10 @@ LARGEST_STEP = 0.2
 CLOSE = 1e-4
 """Tolerance of a solution, in m or rad."""
 NEAR_ENOUGH = 0.03
-"""Maximum error in m or rad at which the torso takes the nearest pose, with a
+"""Maximum error in m or rad with which the torso moves to the nearest pose, with a
 warning."""
 HALVINGS = 6
-"""Bisections of the torso's path to a pose that the legs cannot reach."""
+"""Number of bisections of the torso's path to an unreachable pose."""
 ALL_AXES = 63
 
 
@@ -79,8 +79,8 @@ class Kinematics:
         """Return the pose of a joint, chain, link or Torso in a frame.
 
         Raises:
-            UnknownName: there is no such part.
-            BadInput: there is no such frame.
+            UnknownName: the part does not exist.
+            BadInput: the frame does not exist.
         """
         return self._in_frame(frame, q) * self._in_torso(name, q)
 
@@ -111,7 +111,7 @@ class Kinematics:
 
     @property
     def total_mass(self) -> float:
-        """Of the whole robot, in kg."""
+        """Mass of the whole robot in kg."""
         return sum(link.mass for link in self.robot.links)
 
     def centre(
@@ -133,7 +133,7 @@ class Kinematics:
         return self._in_frame(frame, q).act(moment / total)
 
     def support(self, frame: int, q: FloatArray) -> list[list[float]]:
-        """Return the convex outline of both soles, x and y in m."""
+        """Return the convex hull of both soles, x and y in m."""
         points = [
             self._in_frame(frame, q).act(
                 self._at_link(p.link, q).act(np.array(p.position))
@@ -150,19 +150,19 @@ class Kinematics:
     ) -> dict[str, float]:
         """Return joint angles in rad that bring an effector to a pose, or near it.
 
-        A pose out of reach is clipped, as an angle is: an arm or the head takes the
-        nearest pose that was found, the torso goes as far on its way as both legs
-        allow. Each is counted as a warning.
+        An unreachable pose is clipped, like an angle: an arm or the head moves to the
+        nearest pose found, and the torso as far along its path as both legs allow. Each
+        case is counted as a warning.
 
         Args:
             name: Head, LArm, RArm or Torso; the torso moves over both feet.
             frame: frame of the target.
-            target: pose in that frame.
-            mask: axes that count.
-            q: (n_joints,) where it begins.
+            target: target pose in that frame.
+            mask: controlled axes.
+            q: (n_joints,) start angles in rad.
 
         Raises:
-            BadInput: that effector cannot be moved standing.
+            BadInput: the effector cannot be moved by a standing robot.
         """
         if name == "Torso":
             return self._solve_torso(frame, target, mask, q)
@@ -215,7 +215,7 @@ class Kinematics:
     def _torso_at(
         self, wanted: pin.SE3, now: pin.SE3, q: FloatArray
     ) -> tuple[dict[str, float], float]:
-        """Return leg angles in rad with the torso at a pose, and the error left."""
+        """Return leg angles in rad for a pose of the torso, and the remaining error."""
         feet = [
             (leg, wanted.inverse() * now * self._in_torso(leg, q), np.eye(3), ALL_AXES)
             for leg in ("LLeg", "RLeg")
@@ -232,10 +232,10 @@ class Kinematics:
         goals: Sequence[tuple[str, pin.SE3, FloatArray, int]],
         q: FloatArray,
     ) -> tuple[dict[str, float], float]:
-        """Return joint angles in rad, and the largest error left in m or rad."""
+        """Return joint angles in rad, and the largest remaining error in m or rad."""
         robot, q = self.robot, q.copy()
         free = [robot.joint_index(joint) for joint in joints]
-        if "RHipYawPitch" in joints:  # one motor with the left one
+        if "RHipYawPitch" in joints:  # shares the motor of the left one
             free.remove(robot.joint_index("RHipYawPitch"))
         size = np.inf
         for _ in range(MAX_STEPS):
@@ -272,7 +272,7 @@ class Kinematics:
         return both @ e, both @ J
 
     def _jacobian(self, name: str, here: pin.SE3, free: Sequence[int]) -> FloatArray:
-        """Return the Jacobian of an effector by some joints, (6, n), torso axes."""
+        """Return the Jacobian of an effector for some joints, (6, n), torso axes."""
         real = EFFECTORS.get(name, name)
         kind = pin.JOINT if real in self.robot.joint_names else pin.BODY
         number = self._model.getFrameId(real, kind)
@@ -295,7 +295,7 @@ class Kinematics:
             if joint.motor != joint.name:
                 q[i] = q[names.index(joint.motor)]
 
-    # -- inside --
+    # -- internals ---------------------------------------------------------------------
 
     def _update(self, q: FloatArray) -> None:
         self._q[self._iq] = q
@@ -363,7 +363,7 @@ def _vector(rotation: FloatArray) -> FloatArray:
 
 
 def _hull(points: Sequence[tuple[float, float]]) -> list[list[float]]:
-    """Return the convex outline of points, against the clock (Andrew)."""
+    """Return the convex hull of points, counter-clockwise (Andrew's algorithm)."""
 
     def half(row: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
         found: list[tuple[float, float]] = []

@@ -76,7 +76,7 @@ class Postures:
     def present(self) -> str:
         """Return the name of the present posture, or Unknown.
 
-        Limp arms and a limp head are ignored: they hang.
+        Limp arms and a limp head are ignored, since they hang down.
         """
         robot, stiffness = self._served.robot, self._served.stiffness.allowed
         counts = [i for i in self._not_hands if i in self._legs or stiffness[i] > 0.0]
@@ -91,7 +91,7 @@ class Postures:
         return "Unknown"
 
     def family(self) -> str:
-        """Return the family of postures that the robot's body is in."""
+        """Return the family of the present posture of the robot's body."""
         return FAMILY_OF_STATE.get(self._served.body.state or "", "Unknown")
 
     def go(
@@ -99,17 +99,18 @@ class Postures:
     ) -> Blocks:
         """Move to a posture; the result is true once the robot is in it.
 
-        From and to postures on the feet it goes straight in the joint angles, slowly
-        enough to keep its balance. There is no way to or from sitting and lying.
+        Between postures on the feet the path is straight in the joint angles, slow
+        enough to keep the balance. There is no path to or from sitting and lying
+        postures.
 
         Args:
             client: owner of the motion.
             name: name of the posture.
             speed: fraction in ]0, 1].
-            straight: as fast as the joints can, without care for balance.
+            straight: True: as fast as the joints can, regardless of balance.
 
         Raises:
-            UnknownName: there is no such posture.
+            UnknownName: the posture does not exist.
         """
         robot = self._served.robot
         if name not in robot.postures:

@@ -1,4 +1,4 @@
-"""ALMotion: reflexes and idle motions, as far as a standing robot has them."""
+"""ALMotion: reflexes and idle motions of a standing robot."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ class Reflexes(ALService):
     """Methods of ALMotion about reflexes."""
 
     def setFallManagerEnabled(self, enable: bool) -> None:
-        """Keep the fall manager on; switching it off is refused, as on a robot."""
+        """Accept true; switching the fall manager off is refused, as on a robot."""
         if not enable:
             raise BadInput(
                 "the fall manager stays on: the robot's owner has not permitted "
@@ -62,7 +62,7 @@ class Reflexes(ALService):
         return self._settings.breath[chainName]
 
     def setBreathConfig(self, pConfig: Value) -> None:
-        """Set breaths a minute (Bpm, 5 to 30) and Amplitude (0 to 1)."""
+        """Set breaths per minute (Bpm, 5 to 30) and Amplitude (0 to 1)."""
         bounds = {"Bpm": (5.0, 30.0), "Amplitude": (0.0, 1.0)}
         if not isinstance(pConfig, list):
             raise BadInput(
@@ -77,7 +77,7 @@ class Reflexes(ALService):
             self._settings.breath_config[name] = value
 
     def getBreathConfig(self) -> list[list[Any]]:
-        """Return breaths a minute and amplitude."""
+        """Return breaths per minute and amplitude."""
         return [[name, value] for name, value in self._settings.breath_config.items()]
 
     def setCollisionProtectionEnabled(self, pChainName: str, pEnable: bool) -> bool:
@@ -112,7 +112,7 @@ class Reflexes(ALService):
         return self._settings.external[pName]
 
     def setOrthogonalSecurityDistance(self, securityDistance: float) -> None:
-        """Store a distance in m; it has no effect on a robot that stands."""
+        """Store a distance in m; it has no effect on a standing robot."""
         self._distance("Orthogonal", securityDistance)
 
     def getOrthogonalSecurityDistance(self) -> float:
@@ -120,7 +120,7 @@ class Reflexes(ALService):
         return self._settings.distances["Orthogonal"]
 
     def setTangentialSecurityDistance(self, securityDistance: float) -> None:
-        """Store a distance in m; it has no effect on a robot that stands."""
+        """Store a distance in m; it has no effect on a standing robot."""
         self._distance("Tangential", securityDistance)
 
     def getTangentialSecurityDistance(self) -> float:
@@ -128,12 +128,12 @@ class Reflexes(ALService):
         return self._settings.distances["Tangential"]
 
     def setPushRecoveryEnabled(self, pEnable: bool) -> None:
-        """Refuse: a NAO has none."""
+        """Refuse: a NAO has no push recovery."""
         del pEnable
         raise NotSimulated("push recovery", "A NAO has none; Pepper has.")
 
     def getPushRecoveryEnabled(self) -> bool:
-        """Return false: push recovery does not exist."""
+        """Return false: a NAO has no push recovery."""
         return False
 
     @property

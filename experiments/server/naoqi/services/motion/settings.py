@@ -18,7 +18,7 @@ BREATH_RAD = {
     "RElbowRoll": 0.03,
     "HeadPitch": 0.01,
 }
-"""Amplitude of joints for a breath of amplitude 1: estimates. The legs stay still."""
+"""Amplitude of joints for a breath of amplitude 1 (estimates). The legs do not move."""
 BREATH_PIECE_S = 3600.0
 """Duration of a breathing task, which is then restarted, in s."""
 AFTER_S = 2.0
@@ -113,7 +113,7 @@ def check_range(what: str, value: float, least: float, most: float) -> float:
     """Return a value within its range.
 
     Raises:
-        BadInput: it is out of it.
+        BadInput: the value is out of range.
     """
     if not least <= value <= most:
         raise BadInput(f"{what} is {value:g}; give {least:g} to {most:g}.")

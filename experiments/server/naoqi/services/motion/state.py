@@ -34,7 +34,7 @@ class BodyState(ALService):
         ]
 
     def getLimits(self, name: str) -> list[list[float]]:
-        """Return least and largest angle, largest speed and torque of each joint."""
+        """Return minimum and maximum angle, maximum speed and torque of each joint."""
         robot = self._served.robot
         found = [
             robot.joints[i]
@@ -71,7 +71,7 @@ class BodyState(ALService):
         return [names, ["naoH25", "VERSION_50", "VERSION_50", False, legs, arms]]
 
     def setMotionConfig(self, config: Value) -> None:
-        """Store settings; none of them has an effect on a robot that stands."""
+        """Store settings; none has an effect on a standing robot."""
         if not isinstance(config, list):
             raise BadInput("config is not a list; give [[name, value], ...].")
         settings = self._parts.get(MotionSettings)
@@ -82,7 +82,7 @@ class BodyState(ALService):
         self._client.pretended["ALMotion.setMotionConfig"] += 1
 
     def getMotionConfig(self) -> list[list[Any]]:
-        """Return the settings that were stored."""
+        """Return the stored settings."""
         return [[k, v] for k, v in self._parts.get(MotionSettings).config.items()]
 
     def areNotificationsEnabled(self) -> bool:

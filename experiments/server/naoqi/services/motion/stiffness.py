@@ -29,7 +29,7 @@ class Stiffness(ALService):
         self._stiffen(dict(zip(joints, values, strict=True)))
 
     def getStiffnesses(self, names: Names) -> list[float]:
-        """Return the stiffness that programs set."""
+        """Return the stiffness set by programs."""
         indices = self._parts.body.indices(self._parts.body.joints(names))
         allowed = self._served.stiffness.allowed
         return [float(allowed[i]) for i in indices]
@@ -93,7 +93,7 @@ class Stiffness(ALService):
         return result
 
     def rest(self, chain: str = "Body") -> Blocks:
-        """Go to Crouch, then remove all stiffness; of a chain, only the latter."""
+        """Move to Crouch and remove all stiffness; for a chain, only the latter."""
         joints = self._parts.body.joints([chain])
         if chain != "Body":
             self._stiffen(dict.fromkeys(joints, 0.0))
@@ -105,7 +105,7 @@ class Stiffness(ALService):
 
         def limp(done: Blocks) -> None:
             if done.cancelled():
-                return  # still half-way: the robot would fall
+                return  # interrupted: without stiffness the robot would fall
             self._stiffen(dict.fromkeys(joints, 0.0))
             memory.raise_event("ALMotion/Stiffness/restFinished", value=True)
             memory.raise_event("robotIsWakeUp", value=False)
@@ -130,7 +130,7 @@ class Stiffness(ALService):
         """Return true if the stiffness controller is enabled."""
         return self._served.stiffness.is_on
 
-    # -- inside --------------------------------------------------------------------
+    # -- internals ---------------------------------------------------------------------
 
     def _is_awake(self) -> bool:
         body = self._parts.body
@@ -146,7 +146,7 @@ class Stiffness(ALService):
             robot = self._served.robot
             for joint, value in values.items():
                 user[robot.joint_index(joint)] = value
-            for i, one in enumerate(robot.joints):  # one motor, one stiffness
+            for i, one in enumerate(robot.joints):  # one stiffness per motor
                 if one.motor != one.name and one.motor in values:
                     user[i] = user[robot.joint_index(one.motor)]
             stiffness.set_user(user)

@@ -36,7 +36,7 @@ class Walking(ALService):
     """Methods of ALMotion about walking."""
 
     def moveTo(self, *args: Value) -> bool:
-        """Return false at once: nothing is walked; true for a distance of zero."""
+        """Return false at once: the robot does not walk; true for distance zero."""
         goal = _goal(args, "moveTo")
         if not any(goal):
             return True
@@ -63,7 +63,7 @@ class Walking(ALService):
         return self._parts.get(Postures).go(self._client.name, "StandInit", 1.0)
 
     def stopMove(self) -> bool:
-        """Return true: nothing walks."""
+        """Return true: the robot does not walk."""
         return True
 
     def moveIsActive(self) -> bool:
@@ -74,14 +74,14 @@ class Walking(ALService):
         """Return at once."""
 
     def getRobotPosition(self, useSensors: bool) -> list[float]:
-        """Return where the robot is, x and y in m and its yaw in rad, in the world."""
+        """Return the position of the robot in the world, x and y in m, yaw in rad."""
         del useSensors
         pose = self._parts.get(Kinematics).base_in_world()
         x, y, _ = pose.translation
         return [float(x), float(y), yaw_of(pose.rotation)]
 
     def getNextRobotPosition(self) -> list[float]:
-        """Return where the robot is."""
+        """Return the present position of the robot."""
         return self.getRobotPosition(True)
 
     def getRobotVelocity(self) -> list[float]:
@@ -109,19 +109,19 @@ class Walking(ALService):
     def setFootSteps(
         self, legName: Names, footSteps: Value, timeList: Value, clearExisting: bool
     ) -> None:
-        """Refuse: no step is made."""
+        """Refuse: the robot does not walk."""
         del legName, footSteps, timeList, clearExisting
         raise NotSimulated(NO_WALK, INSTEAD)
 
     def setFootStepsWithSpeed(
         self, legName: Names, footSteps: Value, fraction: Value, clearExisting: bool
     ) -> None:
-        """Refuse: no step is made."""
+        """Refuse: the robot does not walk."""
         del legName, footSteps, fraction, clearExisting
         raise NotSimulated(NO_WALK, INSTEAD)
 
     def getFootSteps(self) -> list[Any]:
-        """Return the poses of the feet, x, y and yaw, and no future steps."""
+        """Return the poses of the feet, x, y and yaw, without future steps."""
         kinematics = self._parts.get(Kinematics)
         feet = [kinematics.foot_in_world(leg) for leg in ("LLeg", "RLeg")]
         return [feet, [], []]
@@ -156,7 +156,7 @@ class Walking(ALService):
         """Do as `getMoveConfig`."""
         return self.getMoveConfig(config)
 
-    # -- inside --
+    # -- internals ---------------------------------------------------------------------
 
     def _fail_to_walk(self, method: str, *velocity: float) -> None:
         if any(velocity):
