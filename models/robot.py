@@ -383,6 +383,9 @@ class Robot:
     """Origin of the motors' torque constants, resistances and heating. With `estimate`
     only ratios of powers are meaningful, and tables show powers relative to `fixed`."""
 
+    notes: tuple[str, ...] = ()
+    """Sentences for the user on what was replaced in its URDF."""
+
     def __repr__(self) -> str:
         """Return one line for tracebacks; the tables would fill a page."""
         return f"Robot({self.name!r} from {str(self.folder)!r})"

@@ -44,9 +44,11 @@ def warn_before_run() -> None:
 
 
 def warn_of_fall(robot: "Robot", posture: str, simulation: "SimulationCfg") -> None:
-    """Print on stderr if the ankles of a robot are too soft to stand."""
+    """Print notes on a robot on stderr, and if its ankles are too soft to stand."""
     from nao_testbed.sim.body.ankle_gains import why_it_falls  # noqa: PLC0415  # the engine
 
+    for note in robot.notes:
+        print(f"warning: {note}", file=sys.stderr)
     if simulation.servo.kind == "torque":  # an engine's own motors are rigid
         reason = why_it_falls(robot, posture, simulation.world)
         if reason is not None:

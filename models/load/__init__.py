@@ -94,6 +94,7 @@ def _read_robot(folder: Path) -> Robot:
         battery=settings.battery,
         bodies=settings.bodies,
         thermal=settings.thermal,
+        notes=urdf.notes,
     )
     robot = replace(robot, resources=load_resources(robot))
     check_resource_names(file, robot)

@@ -24,7 +24,14 @@ from numpy.typing import NDArray
 
 from nao_testbed.models.errors import BadInput
 from nao_testbed.models.files.xml_tree import parse_xml
-from nao_testbed.models.load.shapes import check_primitives, mesh_path
+from nao_testbed.models.load.plain_urdf import (
+    end_of,
+    mass_of,
+    replace_mesh,
+    set_transform,
+    transform_of,
+)
+from nao_testbed.models.load.shapes import check_primitives
 from nao_testbed.models.load.urdf import (
     UrdfTree,
     check_tree,
@@ -101,49 +108,6 @@ def _missing(soles: dict[str, FloatArray]) -> list[str]:
     ]
 
 
-def _transform(element: ET.Element) -> FloatArray:
-    """Return the (4, 4) transform of an element's <origin>."""
-    origin = element.find("origin")
-    a = {} if origin is None else origin.attrib
-    T = np.eye(4)
-    T[:3, 3] = [float(x) for x in a.get("xyz", "0 0 0").split()]
-    (cr, cp, cy), (sr, sp, sy) = (
-        f([float(x) for x in a.get("rpy", "0 0 0").split()]) for f in (np.cos, np.sin)
-    )
-    T[:3, :3] = [
-        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-        [-sp, cp * sr, cp * cr],
-    ]
-    return T
-
-
-def _set_transform(element: ET.Element, T: FloatArray) -> None:
-    R = T[:3, :3]
-    pitch = np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
-    if abs(np.cos(pitch)) < 1e-9:
-        rpy = [np.arctan2(-R[1, 2], R[1, 1]), pitch, 0.0]
-    else:
-        rpy = [np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])]
-    origin = element.find("origin")
-    if origin is None:
-        origin = ET.SubElement(element, "origin")
-    origin.attrib.update(xyz=_text(T[:3, 3]), rpy=_text(rpy))
-
-
-def _text(values: Sequence[float] | FloatArray) -> str:
-    return " ".join(f"{value + 0.0:.12g}" for value in values)
-
-
-def _mass(link: ET.Element) -> float:
-    mass = link.find("inertial/mass")
-    return 0.0 if mass is None else float(mass.get("value", 0.0))
-
-
-def _end(joint: ET.Element, tag: str) -> str:
-    return next(e for e in joint if e.tag == tag).attrib["link"]
-
-
 def _merge_frames(root: ET.Element) -> dict[str, tuple[str, FloatArray]]:
     """Merge massless links on fixed joints; return their links and (3,) places."""
     merged: dict[str, tuple[str, FloatArray]] = {}
@@ -151,27 +115,27 @@ def _merge_frames(root: ET.Element) -> dict[str, tuple[str, FloatArray]]:
         links = {link.attrib["name"]: link for link in root.findall("link")}
         joints = root.findall("joint")
         fixed = [j for j in joints if j.get("type") == "fixed"]
-        moved = {_end(joint, "child") for joint in joints}
+        moved = {end_of(joint, "child") for joint in joints}
         for joint in fixed:
-            parent, child = _end(joint, "parent"), _end(joint, "child")
-            is_only = sum(_end(j, "parent") == parent for j in joints) == 1
-            if _mass(links[child]) == 0.0:
+            parent, child = end_of(joint, "parent"), end_of(joint, "child")
+            is_only = sum(end_of(j, "parent") == parent for j in joints) == 1
+            if mass_of(links[child]) == 0.0:
                 break
-            if parent not in moved and _mass(links[parent]) == 0.0 and is_only:
+            if parent not in moved and mass_of(links[parent]) == 0.0 and is_only:
                 root.remove(links[parent])
                 root.remove(joint)
                 return merged | _merge_frames(root)
         else:
             return merged
-        T = _transform(joint)
+        T = transform_of(joint)
         merged[child] = (parent, T[:3, 3])
         for body in links[child]:
             if body.tag in {"collision", "visual"}:
-                _set_transform(body, T @ _transform(body))
+                set_transform(body, T @ transform_of(body))
                 links[parent].append(body)
         for below in joints:
-            if _end(below, "parent") == child:
-                _set_transform(below, T @ _transform(below))
+            if end_of(below, "parent") == child:
+                set_transform(below, T @ transform_of(below))
                 next(e for e in below if e.tag == "parent").set("link", parent)
         root.remove(links[child])
         root.remove(joint)
@@ -184,27 +148,11 @@ def _replace_meshes(root: ET.Element, urdf: Path) -> list[str]:
         for visual in link.findall("visual"):
             link.remove(visual)
         for body in link.findall("collision"):
-            (mesh,) = (geometry := body.find("geometry")) or [None]
-            if geometry is None or mesh is None or mesh.tag != "mesh":
-                continue
-            path = mesh_path(urdf, mesh.attrib["filename"])
-            points = None if path is None else mesh_points(path)
-            if points is None:
-                hulls.append(mesh.attrib["filename"])
-                T, size = _inertia_box(link)
-            else:
-                scale = [float(x) for x in mesh.get("scale", "1 1 1").split()]
-                low, high = (f(points * scale, axis=0) for f in (np.min, np.max))
-                T, size = np.eye(4), np.maximum(high - low, 1e-3)
-                T[:3, 3] = (low + high) / 2.0
-                T = _transform(body) @ T
-                boxes += 1
-            if size is None:
-                link.remove(body)
-                continue
-            geometry.clear()
-            ET.SubElement(geometry, "box", size=_text(size))
-            _set_transform(body, T)
+            mesh = body.find("geometry/mesh")
+            name = "" if mesh is None else mesh.attrib["filename"]
+            kind = replace_mesh(link, body, urdf)
+            boxes += kind == "mesh"
+            hulls += [name] if kind == "inertia" else []
         for body in link.findall("collision"):
             twin = copy.deepcopy(body)
             twin.tag = "visual"
@@ -212,34 +160,10 @@ def _replace_meshes(root: ET.Element, urdf: Path) -> list[str]:
     notes = [f"{boxes} collision meshes became their bounding boxes."] if boxes else []
     if hulls:
         notes.append(
-            f"warning: {len(hulls)} collision meshes are missing or not STL or OBJ "
-            f"({hulls[0]}); boxes of the links' inertia replace them."
+            f"warning: {len(hulls)} collision meshes are missing or not STL, OBJ or "
+            f"DAE ({hulls[0]}); boxes of the links' inertia replace them."
         )
     return notes
-
-
-def mesh_points(path: Path) -> FloatArray | None:
-    """Return the corners (n, 3) of an STL or OBJ mesh; None for other files."""
-    data = path.read_bytes()
-    count = int.from_bytes(data[80:84], "little")
-    if path.suffix.lower() == ".stl" and len(data) == 84 + 50 * count > 84:
-        rows = np.frombuffer(data, np.uint8, offset=84).reshape(count, 50)
-        return rows[:, 12:48].copy().view("<f4").reshape(-1, 3).astype(np.float64)
-    word = {".stl": b"vertex", ".obj": b"v"}.get(path.suffix.lower())
-    lines = [line.split() for line in data.splitlines()]
-    found = [row[1:4] for row in lines if len(row) > 3 and row[0] == word]
-    return np.array(found, dtype=np.float64) if found else None
-
-
-def _inertia_box(link: ET.Element) -> tuple[FloatArray, FloatArray | None]:
-    """Return place and edges of the box with a link's mass and inertia."""
-    inertial, mass = link.find("inertial"), _mass(link)
-    if inertial is None or mass == 0.0 or inertial.find("inertia") is None:
-        return np.eye(4), None
-    a = next(e for e in inertial if e.tag == "inertia").attrib
-    xx, yy, zz = (float(a[key]) for key in ("ixx", "iyy", "izz"))
-    squares = 6.0 / mass * np.array([yy + zz - xx, xx + zz - yy, xx + yy - zz])
-    return _transform(inertial), np.sqrt(np.maximum(squares, 1e-4))
 
 
 def _corners(body: ET.Element) -> FloatArray:
@@ -252,7 +176,7 @@ def _corners(body: ET.Element) -> FloatArray:
         r = float(a["radius"])
         cap = r if shape.tag != "cylinder" else 0.0
         half = np.array([r, r, cap + float(a.get("length", 0.0)) / 2.0])
-    T = _transform(body)
+    T = transform_of(body)
     signs = np.array(list(product((-1.0, 1.0), repeat=3)))
     corners: FloatArray = (signs * half) @ T[:3, :3].T + T[:3, 3]
     return corners
@@ -263,8 +187,10 @@ def _soles(root: ET.Element, tree: UrdfTree) -> dict[str, FloatArray]:
     world = {tree.root: np.eye(4)}
     todo = root.findall("joint")
     while todo:
-        joint = next(j for j in todo if _end(j, "parent") in world)
-        world[_end(joint, "child")] = world[_end(joint, "parent")] @ _transform(joint)
+        joint = next(j for j in todo if end_of(j, "parent") in world)
+        world[end_of(joint, "child")] = world[end_of(joint, "parent")] @ transform_of(
+            joint
+        )
         todo.remove(joint)
     bottoms: dict[str, tuple[float, FloatArray]] = {}
     for link in root.findall("link"):
@@ -286,7 +212,7 @@ def _soles(root: ET.Element, tree: UrdfTree) -> dict[str, FloatArray]:
         )
     lowest = min(low for low, _ in bottoms.values())
     soles = {n: p for n, (low, p) in bottoms.items() if low < lowest + SAME_HEIGHT}
-    above = {_end(j, "child"): _end(j, "parent") for j in root.findall("joint")}
+    above = {end_of(j, "child"): end_of(j, "parent") for j in root.findall("joint")}
     for name in list(soles):  # an ankle above a foot is not a sole
         inner = above.get(name)
         while inner is not None:

@@ -10,12 +10,20 @@ _SIZES["capsule"] = _SIZES["cylinder"]
 ACCEPTED = ("box", *_SIZES, "mesh")
 
 
-def check_shapes(link: Element) -> None:
-    """Reject shapes of a link without extent, of an unknown kind, or without a file.
+ENGINE_MESHES = (".obj", ".stl")
+"""Mesh files that engines and the dynamics library read."""
+
+
+def check_shapes(link: Element) -> list[str]:
+    """Reject shapes of a link without extent or of an unknown kind.
+
+    Returns:
+        Names of missing mesh files; `plain_urdf` replaces these meshes.
 
     Raises:
         RobotDataError: a shape cannot be used; the message begins with its line.
     """
+    missing = []
     for body in (*link.all("collision"), *link.all("visual")):
         geometry = body.need("geometry")
         if len(geometry.children) != 1:
@@ -24,7 +32,12 @@ def check_shapes(link: Element) -> None:
                 f"{body.tag} of {link.title} has {count} shapes; give one of "
                 f"{', '.join(ACCEPTED)}."
             )
-        _check_shape(geometry.children[0], f"{body.tag} of {link.title}")
+        shape = geometry.children[0]
+        _check_shape(shape, f"{body.tag} of {link.title}")
+        name = shape.attributes.get("filename", "")
+        if shape.tag == "mesh" and mesh_path(shape.path, name) is None:
+            missing.append(name)
+    return missing
 
 
 def check_primitives(link: Element) -> None:
@@ -63,21 +76,14 @@ def _check_mesh(shape: Element, place: str) -> None:
     if min(shape.vector("scale", (1.0, 1.0, 1.0))) == 0.0:
         shape.fail(f"{place}: scale of mesh {filename!r} has a 0.")
     path = mesh_path(shape.path, filename)
-    if path is not None:
-        if problem := _mesh_problem(path, may_be_dae=place.startswith("visual")):
-            shape.fail(f"{place}: mesh {filename!r} {problem}.")
-    else:
-        packages = " or in a folder above it" if _package(filename) else ""
-        shape.fail(
-            f"{place}: mesh {filename!r} is not a file in {shape.path.parent}"
-            f"{packages}; put it there, or give a box, sphere or cylinder instead."
-        )
+    if path is not None and (problem := _mesh_problem(path)):
+        shape.fail(f"{place}: mesh {filename!r} {problem}.")
 
 
-def _mesh_problem(path: Path, *, may_be_dae: bool) -> str | None:
+def _mesh_problem(path: Path) -> str | None:
     """Return the problem of a mesh file, or None; invalid files crash the engines."""
     kind, head = path.suffix.lower(), path.read_bytes()
-    known = (".obj", ".stl", ".dae") if may_be_dae else (".obj", ".stl")
+    known = (*ENGINE_MESHES, ".dae")
     if kind not in known:
         return f"ends in {kind or 'nothing'}; give one of {', '.join(known)}"
     if kind == ".obj":

@@ -2,7 +2,8 @@
 
 This module reads only data that the tables lack: masses, joints, limits, couplings, and
 the validity of shapes. The engine and the dynamics library read the same file
-separately. A link without <inertial> is a frame: it has no mass, on a fixed joint.
+separately (`plain_urdf`). A link without <inertial> is a frame: it has no mass, on a
+fixed joint. A root of this kind is left out.
 """
 
 from dataclasses import dataclass
@@ -45,6 +46,8 @@ class UrdfTree:
     root: str
     links: tuple[Link, ...]
     joints: dict[str, UrdfJoint]
+    notes: tuple[str, ...] = ()
+    """Sentences on what was replaced."""
 
     @property
     def moving(self) -> dict[str, UrdfJoint]:
@@ -64,9 +67,10 @@ def read_urdf(path: Path) -> UrdfTree:
     if robot.tag != "robot":
         robot.fail(f"root element is <{robot.tag}>; a URDF begins with <robot>.")
     links: dict[str, Link] = {}
+    missing: list[str] = []
     for element in robot.all("link"):
         link = read_link(element)
-        check_shapes(element)
+        missing += check_shapes(element)
         check_numbers(element)
         if link.name in links:
             element.fail(f"link {link.name!r} appears twice.")
@@ -85,10 +89,34 @@ def read_urdf(path: Path) -> UrdfTree:
         if name in materials:
             element.fail(f"material {name!r} appears twice.")
         materials.add(name)
-    root = check_tree(robot, links, joints)
+    root = _without_frame(check_tree(robot, links, joints), links, joints)
     _check_mimics(joints)
     _check_masses(links, root, joints)
-    return UrdfTree(path=path, root=root, links=tuple(links.values()), joints=joints)
+    notes: tuple[str, ...] = ()
+    if missing:
+        notes = (
+            f"{len(missing)} meshes of {path.name} are missing ({missing[0]}); each "
+            "collision is replaced by the box of its link's inertia. Put the meshes "
+            f"into {path.parent} or, for package:// names, into a folder above it.",
+        )
+    return UrdfTree(
+        path=path,
+        root=root,
+        links=tuple(links.values()),
+        joints=joints,
+        notes=notes,
+    )
+
+
+def _without_frame(
+    root: str, links: dict[str, Link], joints: dict[str, UrdfJoint]
+) -> str:
+    """Remove a massless root on a fixed joint, as `plain_urdf`; return the new root."""
+    below = [joint for joint in joints.values() if joint.parent == root]
+    if links[root].mass > 0.0 or [joint.type for joint in below] != ["fixed"]:
+        return root
+    del links[root], joints[below[0].name]
+    return _without_frame(below[0].child, links, joints)
 
 
 def check_inertia(inertia: NDArray[np.float64]) -> str | None:
@@ -160,7 +188,8 @@ def read_joint(element: Element) -> UrdfJoint:
             if (gain, offset) != (1.0, 0.0):
                 mimic.fail(
                     f"joint {name!r} follows {mimics!r} with multiplier {gain} and "
-                    f"offset {offset}; only 1 and 0 are supported."
+                    f"offset {offset}; only 1 and 0 are supported. "
+                    "Make the joint fixed, or remove its <mimic>."
                 )
     return UrdfJoint(
         name=name,

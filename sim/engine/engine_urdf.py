@@ -26,6 +26,7 @@ from pathlib import Path
 import numpy as np
 
 from nao_testbed.models import Robot, UnknownName
+from nao_testbed.models.load.plain_urdf import plain_urdf
 from nao_testbed.models.load.shapes import mesh_path
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.world import Payload
@@ -94,7 +95,7 @@ def loaded_urdf(
     Raises:
         UnknownName: a payload names no link with a mass.
     """
-    root = ET.parse(robot.urdf).getroot()
+    root = plain_urdf(robot.urdf)
     inertials = {link.attrib["name"]: _inertial(link) for link in root.findall("link")}
     for payload in payloads:
         if payload.link not in inertials:

@@ -41,7 +41,6 @@ within 10 ms are followed late: a motion of 20 to 100 Hz loses damping where the
 are heavier than they should be, and gains some where they are lighter.
 """
 
-import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
 import numba
@@ -49,6 +48,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nao_testbed.models import Robot
+from nao_testbed.models.load.plain_urdf import plain_urdf
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.engine_urdf import INNER_SHARE, rotor_joints
 from nao_testbed.sim.engine.interface import rotation_from_quaternion
@@ -78,7 +78,7 @@ class Rotors:
                 whose orientation `base` holds.
         """
         n = len(robot.joints)
-        joints = rotor_joints(robot, ET.parse(robot.urdf).getroot())
+        joints = rotor_joints(robot, plain_urdf(robot.urdf))
         parents = [joint.parent for joint in joints]
         order = sorted(range(n), key=lambda joint: len(_ancestors(parents, joint)))
         self._tree = np.array([(k, parents[k]) for k in order], dtype=np.intp)

@@ -35,6 +35,7 @@ from nao_testbed.controllers.stiffness.kernels import (
     gravity_term,
 )
 from nao_testbed.models import BadInput, ContactPoint, ForceSensor, Robot, UnknownName
+from nao_testbed.models.load.plain_urdf import plain_urdf
 from nao_testbed.models.load.shapes import package_folders
 from nao_testbed.models.values import FloatArray
 
@@ -162,7 +163,7 @@ def _urdf_text(robot: Robot) -> str:
     Pinocchio's own reader does not support entities. If a line ends between two
     numbers, it omits a mass or a shape without an error.
     """
-    return ET.tostring(ET.parse(robot.urdf).getroot(), encoding="unicode")
+    return ET.tostring(plain_urdf(robot.urdf), encoding="unicode")
 
 
 def build_shapes(robot: Robot, model: pin.Model) -> pin.GeometryModel:

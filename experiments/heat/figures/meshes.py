@@ -22,6 +22,7 @@ from nao_testbed.experiments.heat.figures.solids import (
     sphere,
 )
 from nao_testbed.models import Robot
+from nao_testbed.models.load.plain_urdf import plain_urdf
 from nao_testbed.models.load.shapes import mesh_path
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.engine_urdf import rotation_from_rpy
@@ -79,7 +80,7 @@ class BodyShapes:
 
 def read_body(robot: Robot) -> BodyShapes:
     """Return the shapes of a robot from its URDF, which the loader has checked."""
-    root = ET.parse(robot.urdf).getroot()
+    root = plain_urdf(robot.urdf)
     greys = {
         material.attrib["name"]: _grey_of(color)
         for material in root.iter("material")

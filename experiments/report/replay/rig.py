@@ -21,6 +21,7 @@ from scipy.spatial.transform import Rotation
 
 from nao_testbed.experiments.heat.figures.meshes import Shape, drums, read_body
 from nao_testbed.models import LedGroup, Robot
+from nao_testbed.models.load.plain_urdf import plain_urdf
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.engine_urdf import rotation_from_rpy
 
@@ -45,7 +46,7 @@ class TreeJoint:
 
 def read_tree(urdf: Path) -> tuple[TreeJoint, ...]:
     """Return the joints of a URDF that the loader has accepted, parents first."""
-    root = ET.parse(urdf).getroot()
+    root = plain_urdf(urdf)
     waiting = [_joint(element) for element in root.findall("joint")]
     children = {joint.child for joint in waiting}
     known = {link.attrib["name"] for link in root.findall("link")} - children

@@ -1,6 +1,7 @@
 """Meshes, frames and shapes of a URDF: usable on both engines, or refused by line."""
 
 import shutil
+import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,8 +10,10 @@ import pytest
 
 from nao_testbed.controllers.stiffness.dynamics import build_model, build_shapes
 from nao_testbed.models import BadInput, RobotDataError, load_robot
+from nao_testbed.models.load.plain_urdf import plain_urdf
 from nao_testbed.sim.engine import make_engine
 from nao_testbed.sim.engine.world import WorldCfg
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 
 TWO_LEG = Path(__file__).parents[2] / "data" / "two_leg"
 BOX = '<box size="0.08 0.14 0.12"/>'
@@ -72,10 +75,8 @@ def test_a_mesh_is_found_as_ros_and_urdf_name_it(
 @pytest.mark.parametrize(
     ("new", "said"),
     [
-        ('<mesh filename="package://bot/no.obj"/>', "'package://bot/no.obj' is not a"),
-        ('<mesh filename="no.stl"/>', "'no.stl' is not a file in"),
         ('<mesh filename="bad.obj"/>', "'bad.obj' has no mesh of type .obj"),
-        ('<mesh filename="two_leg.urdf"/>', "ends in .urdf; give one of .obj, .stl"),
+        ('<mesh filename="two_leg.urdf"/>', "ends in .urdf; give one of .obj"),
         ("<mesh/>", "has no attribute 'filename'"),
         ('<box size="0.08 0 0.12"/>', "size of the box is 0.08 0 0.12 m; give extents"),
         ('<box size="0.08 nan 0.12"/>', "give a finite number"),
@@ -94,6 +95,84 @@ def test_a_shape_that_no_engine_can_use_is_refused_at_its_line(
         load_robot(folder)
     assert said in str(refused.value)
     assert str(refused.value).startswith(f"{folder / 'two_leg.urdf'}:")
+
+
+DAE = """<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema">
+<asset><unit meter="0.01"/></asset><library_geometries><geometry id="g"><mesh>
+<source id="n"><float_array>9 9 9</float_array></source>
+<source id="p"><float_array>0 0 0 4 0 0 4 7 0 0 7 6</float_array></source>
+<vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
+</mesh></geometry></library_geometries><library_visual_scenes><visual_scene><node>
+<translate>0 0 1</translate><rotate>0 0 1 90</rotate><node><scale>2 2 2</scale>
+<instance_geometry url="#g"/></node></node></visual_scene></library_visual_scenes>
+</COLLADA>"""
+
+
+def size_and_place(text: str) -> tuple[list[float], list[float]]:
+    body = ET.fromstring(text).find("link[@name='trunk']/collision")
+    assert body is not None
+    box, origin = body.find("geometry/box"), body.find("origin")
+    assert box is not None
+    assert origin is not None
+    size = [float(x) for x in box.attrib["size"].split()]
+    return size, [float(x) for x in origin.attrib["xyz"].split()]
+
+
+@pytest.mark.parametrize("name", ["package://bot/no.obj", "no.stl", "../no.dae"])
+def test_a_missing_mesh_is_the_box_of_the_inertia_everywhere(
+    make_robot: MakeRobot, world: WorldCfg, name: str
+) -> None:
+    """The trunk is a box of even density, so its inertia gives the box back."""
+    robot = load_robot(make_robot(BOX, f'<mesh filename="{name}"/>'))
+    (note,) = robot.notes
+    assert f"2 meshes of two_leg.urdf are missing ({name})" in note
+    size, place = size_and_place(ET.tostring(plain_urdf(robot.urdf), "unicode"))
+    assert size == pytest.approx([0.08, 0.14, 0.12], abs=1e-5)
+    assert place == pytest.approx([0.0, 0.0, 0.06])
+    assert len(build_shapes(robot, build_model(robot)).geometryObjects) > 0
+    engine = make_engine(robot, world)
+    engine.close()
+
+
+def test_a_collada_collision_is_its_box_on_both_engines(
+    make_robot: MakeRobot, world: WorldCfg
+) -> None:
+    mesh = '<mesh filename="m.dae" scale="0.5 0.5 0.5"/>'
+    folder = make_robot(f"<geometry>{BOX}", f"<geometry>{BOX}")
+    urdf = folder / "two_leg.urdf"
+    head, tail = urdf.read_text("utf-8").split("<collision>", 1)
+    urdf.write_text(f"{head}<collision>{tail.replace(BOX, mesh, 1)}", "utf-8")
+    (folder / "m.dae").write_text(DAE, "utf-8")
+    robot = load_robot(folder)
+    assert robot.notes == ()
+    size, place = size_and_place(ET.tostring(plain_urdf(robot.urdf), "unicode"))
+    assert size == pytest.approx([0.07, 0.04, 0.06])  # 7, 4, 6 cm, twice and half
+    assert place == pytest.approx([-0.035, 0.02, 0.06 + 0.005 + 0.03])
+    engine = make_engine(robot, world)
+    engine.close()
+
+
+FOOTPRINT = """<link name="base_footprint"/><link name="base"/>
+  <joint name="f" type="fixed"><parent link="base_footprint"/><child link="base"/>
+  </joint>
+  <joint name="g" type="fixed"><parent link="base"/><child link="trunk"/>
+    <origin xyz="0 0 0.3"/></joint>
+</robot>"""
+
+
+def test_a_massless_root_is_left_out_everywhere(
+    make_robot: MakeRobot, world: WorldCfg
+) -> None:
+    robot = load_robot(make_robot("</robot>", FOOTPRINT))
+    assert robot.links == load_robot(TWO_LEG).links
+    moved = []
+    for one in (load_robot(TWO_LEG), robot):
+        sim = SimulatedRobot(one, SimulationCfg(world=world), "Stand")
+        sim.step(20)
+        moved.append(sim.q.copy())
+        sim.close()
+        assert build_model(one).nq == 13
+    np.testing.assert_array_equal(moved[0], moved[1])
 
 
 def test_a_mesh_that_pinocchio_cannot_read_is_told(make_robot: MakeRobot) -> None:
