@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from nao_testbed.models.files.urdf_numbers import check_numbers
 from nao_testbed.models.files.xml_tree import Element, parse_xml
-from nao_testbed.models.load.numbers import check_numbers
 from nao_testbed.models.load.shapes import check_shapes
 from nao_testbed.models.robot import Link
 
