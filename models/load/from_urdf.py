@@ -44,6 +44,11 @@ FloatArray = NDArray[np.float64]
 GEAR_RATIO, VOLT = 100.0, 48.0
 FULL_TORQUE_RAD = 0.1
 """Error at which a guessed servo gives its full torque, in rad."""
+ROTOR_OF_GAIN = 4e-5
+"""Rotor inertia over kp of a guessed servo in s²: 25 Hz."""
+ROTOR_OF_LOAD = 2.0
+"""Largest guessed rotor inertia over the inertia that the joint moves, outside legs.
+Heavier rotors in light links, as of fingers, chatter on PyBullet."""
 SAME_HEIGHT = 0.02
 """Height in m above the lowest point within which links are soles."""
 
@@ -182,16 +187,46 @@ def _corners(body: ET.Element) -> FloatArray:
     return corners
 
 
-def _soles(root: ET.Element, tree: UrdfTree) -> dict[str, FloatArray]:
-    """Return the lowest links and the corners (4, 3) of their lowest shapes."""
+def _place_links(root: ET.Element, tree: UrdfTree) -> dict[str, FloatArray]:
+    """Return the (4, 4) frame of each link, parents first, at angles 0."""
     world = {tree.root: np.eye(4)}
     todo = root.findall("joint")
     while todo:
         joint = next(j for j in todo if end_of(j, "parent") in world)
-        world[end_of(joint, "child")] = world[end_of(joint, "parent")] @ transform_of(
-            joint
-        )
+        frame = world[end_of(joint, "parent")]
+        world[end_of(joint, "child")] = frame @ transform_of(joint)
         todo.remove(joint)
+    return world
+
+
+def _moved_inertias(root: ET.Element, tree: UrdfTree) -> dict[str, float]:
+    """Return the inertia in kg·m² about its axis of all that a joint moves."""
+    world = _place_links(root, tree)
+    joint_of = {end_of(j, "child"): j for j in root.findall("joint")}
+    moved = dict.fromkeys(tree.joints, 0.0)
+    for link in root.findall("link"):
+        inertial, name = link.find("inertial"), link.attrib["name"]
+        while inertial is not None and name in joint_of:
+            joint = joint_of[name]
+            axis = joint.find("axis")
+            text = "1 0 0" if axis is None else axis.attrib["xyz"]
+            T = np.linalg.inv(world[name]) @ world[link.attrib["name"]]
+            T = T @ transform_of(inertial)
+            a = np.array([float(x) for x in text.split()]) @ T[:3, :3]
+            i = {k: float(x) for e in inertial.iter("inertia") for k, x in e.items()}
+            rows = [["ixx", "ixy", "ixz"], ["ixy", "iyy", "iyz"], ["ixz", "iyz", "izz"]]
+            tensor = np.array([[i.get(key, 0.0) for key in row] for row in rows])
+            lever = np.cross(a, T[:3, 3] @ T[:3, :3])
+            moved[joint.attrib["name"]] += float(
+                a @ tensor @ a + mass_of(link) * (lever @ lever)
+            )
+            name = end_of(joint, "parent")
+    return moved
+
+
+def _soles(root: ET.Element, tree: UrdfTree) -> dict[str, FloatArray]:
+    """Return the lowest links and the corners (4, 3) of their lowest shapes."""
+    world = _place_links(root, tree)
     bottoms: dict[str, tuple[float, FloatArray]] = {}
     for link in root.findall("link"):
         name = link.attrib["name"]
@@ -234,6 +269,13 @@ def _write_tables(
 ) -> None:
     guess = {"source": "guess", "status": "estimate"}
     limits = {j.attrib["name"]: j.find("limit") for j in root.findall("joint")}
+    moved, legs = _moved_inertias(root, tree), set()
+    above = {joint.child: joint for joint in tree.joints.values()}
+    for sole in soles:
+        link = sole
+        while link in above:
+            legs.add(above[link].name)
+            link = above[link].parent
     joints, motors, types, one_node, two_node = [], [], [], [], []
     for name, joint in tree.moving.items():
         limit = limits[name]
@@ -245,6 +287,9 @@ def _write_tables(
         effort = effort if 0.0 < effort < 1e4 else 50.0
         speed = speed if 0.0 < speed < 1e3 else 10.0
         kp, Kt = effort / FULL_TORQUE_RAD, VOLT / (1.5 * speed * GEAR_RATIO)
+        if name not in legs:
+            kp = min(kp, ROTOR_OF_LOAD * max(moved[name], 1e-6) / ROTOR_OF_GAIN)
+        kp = float(f"{kp:.6g}")
         R = VOLT * Kt * GEAR_RATIO / (1.5 * effort)
         joints.append(
             {
@@ -255,7 +300,7 @@ def _write_tables(
                 "max_velocity": speed,
                 "effort_limit": effort,
                 "kp": kp,
-                "kd": 0.02 * kp,
+                "kd": float(f"{0.02 * kp:.6g}"),
                 "friction": 0.01 * effort,
                 "presliding_stiffness": kp / 2.0,
                 "servo_step": 0,
@@ -278,7 +323,7 @@ def _write_tables(
                 "no_load_speed": 1.5 * speed * GEAR_RATIO,
                 "torque_constant": Kt,
                 "terminal_resistance": R,
-                "rotor_inertia": 4e-5 * kp / GEAR_RATIO**2,
+                "rotor_inertia": ROTOR_OF_GAIN * kp / GEAR_RATIO**2,
             }
             | guess
         )

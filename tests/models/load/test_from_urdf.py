@@ -101,6 +101,42 @@ def test_guessed_gains_hold_a_robot_without_chatter(
     assert max(speeds) < 0.1
 
 
+FINGERS = "".join(
+    f'<link name="{side}{k}"><inertial><origin xyz="0.015 0 0"/><mass value="0.015"/>'
+    '<inertia ixx="1e-6" iyy="3e-6" izz="3e-6"/></inertial></link>'
+    + joint(
+        f"{side}{k}j",
+        "revolute",
+        "hips" if k == 0 else f"{side}{k - 1}",
+        f"{side}{k}",
+        xyz="0.03 0 0",
+        more='<limit lower="0" upper="1.57" effort="1" velocity="20"/>',
+    )
+    for side in "ab"
+    for k in range(3)
+)
+"""Light links on parallel axes, as in hands."""
+
+
+@pytest.mark.parametrize("engine", ["pybullet", "mujoco"])
+def test_guessed_gains_hold_fingers_without_chatter(
+    tmp_path: Path, engine: EngineName
+) -> None:
+    pytest.importorskip(engine)
+    converted(tmp_path, biped(BOX, FINGERS))
+    robot = load_robot(tmp_path / "bot")
+    load = sum(3e-6 + 0.015 * (0.015 + 0.03 * k) ** 2 for k in range(3))  # kg·m²
+    assert robot.motors[2].armature == pytest.approx(2.0 * load, rel=1e-5)
+    sim = SimulatedRobot(robot, SimulationCfg(world=WorldCfg(engine=engine)), "zero")
+    sim.step(500)
+    torques = []
+    for _ in range(20):
+        sim.step(1)
+        torques.append(sim.motor_torque.copy())
+    sim.close()
+    assert np.abs(np.diff(torques, n=2, axis=0)).max() < 0.02  # N·m
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["pybullet", "mujoco"])
 def test_the_g1_holds_home_without_chatter(engine: EngineName) -> None:
