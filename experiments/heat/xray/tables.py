@@ -24,9 +24,13 @@ from nao_testbed.experiments.common.drawing.style import (
 )
 from nao_testbed.experiments.heat.xray.losses import LIMIT_DEGC
 from nao_testbed.experiments.heat.xray.suspects import LOAD_CAUSE, MAX_OFF, Suspects
+from nao_testbed.experiments.heat.xray.verdict import (
+    NAMED,
+    Hypothesis,
+    cause_label,
+)
 from nao_testbed.experiments.heat.xray.xray import (
     MAX_MISFIT,
-    NAMED,
     Xray,
     undetermined,
 )
@@ -34,9 +38,9 @@ from nao_testbed.experiments.heat.xray.xray import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SHOWN = 0.05
-"""Probability from which a joint has a row, in addition to the best ones."""
-MIN_SHOWN = 3
+SIZES = ("error", "low", "high")
+MAX_PERHAPS = 4
+"""Largest number of possible causes in the headline."""
 PERHAPS = 0.2
 """Probability from which the headline names a cause that is not certain."""
 UNLIKE = 1.5
@@ -91,24 +95,45 @@ def _causes_text(found: Xray) -> str:
             f"sloping floor, a load; misfit {suspects.best.misfit:.0f}, usually at "
             f"most {MAX_MISFIT:.0f}): no joint is named."
         )
-    parts = [
-        f"{cause_text(suspects, name)}; probability {chance:.0%}."
-        for name, chance in found.named.items()
+    verdict = found.verdict
+    named, none = verdict.named, verdict.none
+    parts = []
+    if named is not None:
+        parts.append(_named_text(suspects, named))
+    elif none.probability > NAMED:
+        parts.append(
+            f"No joint error is detectable in this log; probability {none.percent}%."
+        )
+    rivals = [
+        one for one in verdict.hypotheses if one not in {named, none} and one.causes
     ]
     perhaps = [
-        f"{label(suspects, name)} {chance:.0%}"
-        for name, chance in suspects.causes.items()
-        if PERHAPS <= chance <= NAMED and name not in found.named
+        f"{one.label} {one.percent}%" for one in rivals if one.probability >= PERHAPS
     ]
-    none = suspects.probability_of_none
-    if not parts and none > NAMED:
-        return f"No joint error is detectable in this log; probability {none:.0%}."
     if not parts:
-        parts = ["There may be an error, but this log does not identify it."]
-        perhaps.append(f"no error {none:.0%}")
+        perhaps = [f"{one.label} {one.percent}%" for one in rivals[:MAX_PERHAPS]]
+        perhaps.append(f"no error {none.percent}%")
+        parts.append("There may be an error, but this log does not identify it.")
     if perhaps:
         parts.append(f"Possible: {', '.join(perhaps)}.")
+    if verdict.load > NAMED:
+        clause = cause_text(suspects, LOAD_CAUSE)
+        parts.append(f"{clause}; probability {verdict.load:.0%}.")
     return " ".join(parts)
+
+
+def _named_text(suspects: Suspects, named: Hypothesis) -> str:
+    """Return the result as a sentence; both legs where the log cannot tell them."""
+    if named.mirrored:
+        sizes = [f"{suspects.error_of(n).degrees:+.2f}°" for n in named.causes]
+        return (
+            f"{named.label} has an error ({' and '.join(sizes)}, or the opposite in "
+            f"the other leg; probability {named.percent}%): this log has no "
+            "accelerometer, which tells the legs apart. Record accelerometer.x, .y "
+            "and .z to decide."
+        )
+    clauses = [cause_text(suspects, name) for name in named.causes]
+    return f"{', and '.join(clauses)}; probability {named.percent}%."
 
 
 def cause_text(suspects: Suspects, name: str) -> str:
@@ -215,52 +240,35 @@ def wrench_table(found: Xray) -> DataTable:
 
 def suspects_table(found: Xray) -> DataTable:
     """Return the probability and size of the error of each joint."""
-    suspects = found.suspects
-    shown = [
-        name
-        for k, (name, chance) in enumerate(suspects.causes.items())
-        if k < MIN_SHOWN or chance >= SHOWN
-    ]
+    suspects, load = found.suspects, found.suspects.likeliest_with(LOAD_CAUSE)
     rows = []
-    for name in shown:
-        one = suspects.likeliest_with(name)
-        chance = f"{suspects.probability_of(name):.0%}"
-        size = [f"{one.load_kg or 0.0:+.2f} kg", NOTHING, NOTHING]
-        if name != LOAD_CAUSE:
+    for one in found.verdict.hypotheses:
+        percent = f"{one.percent}%" if found.is_explained else NOTHING
+        if not one.causes:
+            rows.append((one.label, percent, *[NOTHING] * 4))
+        for k, name in enumerate(one.causes):
             e = suspects.error_of(name)
+            misfit = number(suspects.likeliest_with(name).misfit, 0)
+            text = one.label if len(one.causes) == 1 else cause_label(suspects, name)
             size = [signed(x, 2) for x in (e.degrees, e.low_deg, e.high_deg)]
-        cells = (
-            label(suspects, name),
-            chance if found.is_explained else NOTHING,
-            *size,
-            number(one.misfit, 0),
-        )
-        rows.append(Row(cells=cells))
+            if k:
+                text, percent = f"and {text}", NOTHING
+            rows.append((text, percent, *size, misfit))
+    carried = (f"{load.load_kg or 0.0:+.2f} kg", NOTHING, NOTHING)
+    percent = f"{found.verdict.load:.0%}" if found.is_explained else NOTHING
+    rows.append(("load, or none", percent, *carried, number(load.misfit, 0)))
     note = "No combination of errors explains the log: no joint is named."
     if found.is_explained:
         note = (
-            "Error if present, with its 95 % interval. Probability of no error: "
-            f"{suspects.probability_of_none:.0%}."
+            "Error if present, with its 95 % interval. The probabilities of joints, no "
+            "error and others sum to 100%; a load is a question of its own."
         )
-    return DataTable(
-        caption="Errors: true angle minus measured angle",
-        columns=(
-            Column(label="joint", is_number=False),
-            Column(label="probability"),
-            Column(label="error", unit="°"),
-            Column(label="low", unit="°"),
-            Column(label="high", unit="°"),
-            Column(label="misfit"),
-        ),
-        rows=tuple(rows),
-        note=note,
+    return DataTable.of(
+        "Errors: true angle minus measured angle",
+        ("joint", "probability", *(Column(label=n, unit="°") for n in SIZES), "misfit"),
+        rows,
+        note,
     )
-
-
-def label(suspects: Suspects, name: str) -> str:
-    """Return the name of a cause in a table or a figure."""
-    pair = suspects.ankles.get(name)
-    return f"{' and '.join(pair)}, or floor" if pair else name
 
 
 def unknown_table(found: Xray) -> DataTable:
@@ -309,17 +317,16 @@ def xray_figure(found: Xray) -> "Figure":
     left.legend(frameon=False, fontsize=8, loc="lower right")
     panel_title(left, "Needed and useless heat")
     suspects = found.suspects
-    names = [*suspects.by_joint, *suspects.ankles]
-    rows = np.arange(len(names))[::-1]
-    for place, name in zip(rows, names, strict=True):
+    shown = [(one, name) for one in found.verdict.hypotheses for name in one.causes]
+    rows = np.arange(len(shown))[::-1]
+    for place, (one, name) in zip(rows, shown, strict=True):
         error = suspects.error_of(name)
-        is_best = name in found.named
+        is_best = one == found.verdict.named and found.is_explained
         colour = COLOURS[1] if is_best else FAINT_INK
         right.plot([error.low_deg, error.high_deg], [place] * 2, color=colour, lw=3)
         right.plot(error.degrees, place, "o", color=colour, ms=5)
-        chance = suspects.probability_of(name)
         right.annotate(
-            f"{chance:.0%}" if found.is_explained else NOTHING,
+            f"{one.percent}%" if found.is_explained else NOTHING,
             (1.0, place),
             xycoords=("axes fraction", "data"),
             ha="right",
@@ -328,7 +335,8 @@ def xray_figure(found: Xray) -> "Figure":
             color=INK if is_best else SOFT_INK,
         )
     right.axvline(0.0, color=SOFT_INK, lw=0.8)
-    right.set_yticks(rows, [label(suspects, name) for name in names], fontsize=8)
+    labels = [cause_label(suspects, name) for _, name in shown]
+    right.set_yticks(rows, labels, fontsize=8)
     right.margins(x=0.15)
     right.set_xlabel("True minus measured angle (°)", fontsize=9)
     titles = (

@@ -45,7 +45,8 @@ from nao_testbed.experiments.heat.xray.suspects import (
     LOAD_CAUSE,
     Suspects,
 )
-from nao_testbed.experiments.heat.xray.xray import NAMED, XrayCfg, xray
+from nao_testbed.experiments.heat.xray.verdict import NAMED
+from nao_testbed.experiments.heat.xray.xray import XrayCfg, xray
 from nao_testbed.models import BadInput, Robot, load_robot
 from nao_testbed.models.system import processors
 from nao_testbed.models.values import EngineName, FloatArray

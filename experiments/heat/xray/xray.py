@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from nao_testbed.experiments.heat.xray.suspects import (
     Suspects,
     find_suspects,
 )
+from nao_testbed.experiments.heat.xray.verdict import Verdict, reach_verdict
 from nao_testbed.models import BadInput, Robot
 
 MAX_MISFIT = 40.0
@@ -32,8 +34,6 @@ wide bounds. Simulated robots with up to three misaligned joints, a slope and a 
 have 5 to 30."""
 HEAVIER = 0.05
 """Largest relative difference between the weight on the soles and that of the model."""
-NAMED = 0.7
-"""Probability from which a cause is named as a result."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,13 +70,20 @@ class Xray:
         """True if some set of causes explains the log."""
         return self.suspects.best.misfit <= MAX_MISFIT
 
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Partition of what may be wrong."""
+        mirror = None
+        if self.standing.accelerometer is None:
+            legs = self.model.robot.leg_joints
+            half = len(legs) // 2
+            mirror = dict(zip(legs, (*legs[half:], *legs[:half]), strict=True))
+        return reach_verdict(self.suspects, mirror)
+
     @property
     def named(self) -> dict[str, float]:
         """Causes named as a result, each with its probability."""
-        if not self.is_explained:
-            return {}
-        causes = self.suspects.causes
-        return {name: chance for name, chance in causes.items() if chance > NAMED}
+        return self.verdict.causes if self.is_explained else {}
 
     def as_json(self) -> dict[str, Any]:
         """Return the data for `--json`."""
@@ -105,6 +112,7 @@ class Xray:
             "is_explained": self.is_explained,
             "most_misfit": MAX_MISFIT,
             "named": self.named,
+            "hypotheses": [asdict(one) for one in self.verdict.hypotheses],
             "gear_friction_factor": suspects.friction,
             "best": _explanation_json(suspects.best),
             "rivals": [_explanation_json(one) for one in suspects.rivals],
@@ -226,9 +234,6 @@ def undetermined(found: Xray) -> tuple[str, ...]:
         )
     if seen.temperature is None:
         sentences.append("times to the limit: the log has no temperatures.")
-    if suspects.rivals:
-        named = [_explanation_text(one) for one in (suspects.best, *suspects.rivals)]
-        sentences.append(f"which of these: {'; '.join(named)}.")
     for name, pair in suspects.ankles.items():
         if pair and suspects.probability_of(name) > RIVAL:
             sentences.append(
@@ -251,10 +256,3 @@ def undetermined(found: Xray) -> tuple[str, ...]:
                 f"N, but the robot model weighs {model.weight:.1f} N."
             )
     return tuple(sentences)
-
-
-def _explanation_text(one: Explanation) -> str:
-    parts = [f"{e.joint} {e.degrees:+.2f}°" for e in one.errors]
-    if one.load_kg is not None:
-        parts.append(f"load {one.load_kg:+.2f} kg")
-    return f"{' and '.join(parts) or 'no joint'} ({one.probability:.0%})"

@@ -31,6 +31,7 @@ from nao_testbed.experiments.heat.xray.tables import (
     suspects_table,
     xray_figure,
 )
+from nao_testbed.experiments.heat.xray.verdict import rounded
 from nao_testbed.experiments.heat.xray.xray import Xray, undetermined
 from nao_testbed.models import BadInput, Robot
 from tests.experiments.heat.xray.conftest import DEGREES, JOINT
@@ -247,15 +248,49 @@ def test_what_nothing_explains_names_no_joint(standing: Standing, robot: Robot) 
     assert told["named"] == {}
 
 
-def test_sentence_table_and_json_say_the_same_probability(
+def test_sentence_table_figure_and_json_say_the_same_probability(
     standing: Standing, robot: Robot
 ) -> None:
     found = found_in(standing, robot)
     ((name, chance),) = found.named.items()
     assert name == JOINT
-    assert f"{chance:.0%}" in headline(found)
-    assert suspects_table(found).rows[0].cells[:2] == (JOINT, f"{chance:.0%}")
-    assert found.as_json()["joints"][JOINT]["probability"] == chance
+    assert f"probability {chance:.0%}" in headline(found)
+    *joints, load = [row.cells for row in suspects_table(found).rows]
+    assert joints[0][:2] == (JOINT, f"{chance:.0%}")
+    assert load[0] == "load, or none"
+    total = sum(int(cells[1].rstrip("%")) for cells in joints if cells[1] != "–")
+    assert total == 100
+    told = found.as_json()
+    assert told["named"][JOINT] == told["hypotheses"][0]["probability"] == chance
+    texts = [t.get_text() for axes in xray_figure(found).axes for t in axes.texts]
+    assert f"{chance:.0%}" in texts
+
+
+def test_without_an_accelerometer_no_leg_is_named(
+    standing: Standing, robot: Robot
+) -> None:
+    blind = replace(standing, accelerometer=None, fsr=None)
+    found = found_in(blind, robot)
+    assert not found.named
+    said = headline(found)
+    for name in robot.leg_joints:
+        assert f"{name} has an error of" not in said
+    first = found.verdict.hypotheses[0]
+    assert {JOINT, "RAnklePitch"} == {*first.causes, *first.mirrored}
+    assert sum(one.percent for one in found.verdict.hypotheses) == 100
+    if found.verdict.named is not None:
+        assert "LAnklePitch or RAnklePitch" in said or (
+            "RAnklePitch or LAnklePitch" in said
+        )
+        assert "has no accelerometer" in said
+
+
+@given(st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=9))
+def test_rounded_percents_sum_to_a_hundred(chances: list[float]) -> None:
+    whole = rounded(chances)
+    assert sum(whole) == 100
+    for percent, chance in zip(whole, chances, strict=True):
+        assert abs(percent - 100.0 * chance / sum(chances)) < 1.0
 
 
 def test_soles_are_those_that_the_engine_collides_with(robot: Robot) -> None:

@@ -1,0 +1,142 @@
+"""One partition of what may be wrong, whose probabilities sum to 100 %.
+
+Sets of joints and floor that are off are disjoint hypotheses: that the named causes are
+off, whatever else is; each other set; no error. Whether the robot carries a load is a
+partition of its own. Sentence, table and figure take their numbers from here.
+
+Without an accelerometer, an error of one leg looks like the opposite error of the other
+one: then a set and its mirror image are one hypothesis, and no leg is named.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nao_testbed.experiments.heat.xray.suspects import LOAD_CAUSE, Suspects
+
+NAMED = 0.7
+"""Probability from which a cause is named as a result."""
+LEAST_SHOWN = 0.02
+"""Probability below which a hypothesis counts among the others."""
+NO_ERROR, OTHERS = "no error", "others"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hypothesis:
+    """A set of causes that are off together."""
+
+    causes: tuple[str, ...]
+    """Joints and floor; empty for no error, and for all others."""
+    mirrored: tuple[str, ...] = ()
+    """Causes that look the same to this log, of the other leg."""
+    label: str
+    probability: float
+    percent: int
+    """Rounded; those of all hypotheses sum to 100."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """Hypotheses of one log, and which of them is the result."""
+
+    hypotheses: tuple[Hypothesis, ...]
+    """The likeliest first; no error and the others at the end."""
+    named: Hypothesis | None
+    """The result; None: the log does not identify the cause, or finds none."""
+    load: float
+    """Probability that the robot carries a load, or is heavier than its model."""
+
+    @property
+    def none(self) -> Hypothesis:
+        """The hypothesis that nothing is off."""
+        return next(one for one in self.hypotheses if one.label == NO_ERROR)
+
+    @property
+    def causes(self) -> dict[str, float]:
+        """Causes named as a result, each with the probability of its hypothesis."""
+        one = self.named
+        found = dict.fromkeys(one.causes, one.probability) if one else {}
+        if one is not None and one.mirrored:
+            found = {}
+        return found | ({LOAD_CAUSE: self.load} if self.load > NAMED else {})
+
+
+def reach_verdict(suspects: Suspects, mirror: Mapping[str, str] | None) -> Verdict:
+    """Return the partition of the explanations of a log.
+
+    Args:
+        suspects: weighed explanations.
+        mirror: joint to that of the other leg, for a log that cannot tell the legs
+            apart; None for a log that can.
+    """
+
+    def image(causes: frozenset[str]) -> frozenset[str]:
+        return frozenset((mirror or {}).get(name, name) for name in causes)
+
+    sets: dict[frozenset[str], float] = {}
+    for one in suspects.explanations:
+        key = frozenset(one.joints)
+        sets[key] = sets.get(key, 0.0) + one.probability
+    total = sum(sets.values())
+    sets = {key: chance / total for key, chance in sets.items()}
+
+    def chance_of(core: frozenset[str]) -> float:
+        return sum(p for s, p in sets.items() if core <= s or image(core) <= s)
+
+    best = max(sets, key=lambda s: sets[s] + (sets.get(image(s), 0.0) if mirror else 0))
+    core = best
+    while core and chance_of(core) <= NAMED:
+        core = max((core - {name} for name in core), key=chance_of)
+    groups: dict[frozenset[str], float] = {}
+    for key, chance in sets.items():
+        group = key
+        if core and (core <= key or image(core) <= key):
+            group = core
+        elif image(key) in groups:
+            group = image(key)
+        groups[group] = groups.get(group, 0.0) + chance
+    none = groups.pop(frozenset(), 0.0)
+    shown = [g for g in groups if groups[g] >= LEAST_SHOWN or g == core]
+    shown.sort(key=lambda g: -groups[g])
+    chances = [*(groups[g] for g in shown), none]
+    chances.append(max(1.0 - sum(chances), 0.0))
+    percents = rounded(chances)
+    found = []
+    for group, chance, percent in zip(shown, chances, percents, strict=False):
+        sides = [group] if image(group) == group else [group, image(group)]
+        both = [tuple(n for n in suspects.causes if n in side) for side in sides]
+        texts = [" and ".join(cause_label(suspects, n) for n in side) for side in both]
+        found.append(
+            Hypothesis(
+                causes=both[0],
+                mirrored=both[1] if len(both) > 1 else (),
+                label=" or ".join(texts),
+                probability=chance,
+                percent=percent,
+            )
+        )
+    named = next((h for h in found if core and frozenset(h.causes) == core), None)
+    for label, place in ((NO_ERROR, -2), (OTHERS, -1)):
+        if label == NO_ERROR or percents[place]:
+            p, percent = chances[place], percents[place]
+            found.append(
+                Hypothesis(causes=(), label=label, probability=p, percent=percent)
+            )
+    load = suspects.probability_of(LOAD_CAUSE)
+    return Verdict(hypotheses=tuple(found), named=named, load=load)
+
+
+def cause_label(suspects: Suspects, name: str) -> str:
+    """Return the name of a cause in a sentence, a table or a figure."""
+    pair = suspects.ankles.get(name)
+    return f"{' and '.join(pair)}, or floor" if pair else name
+
+
+def rounded(chances: Sequence[float]) -> list[int]:
+    """Return probabilities as whole percents that sum to 100."""
+    exact = 100.0 * np.asarray(chances) / sum(chances)
+    whole = np.floor(exact)
+    short = round(100.0 - whole.sum())
+    whole[np.argsort(whole - exact, kind="stable")[:short]] += 1.0
+    return [int(x) for x in whole]
