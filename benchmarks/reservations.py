@@ -60,7 +60,7 @@ def measure_request_costs(cfg: RequestCostCfg) -> list[Figure]:
             {n: _behind_waiters(n) for n in cfg.waiters},
         ),
         "set_executor": (
-            "release to the next, {n} waiters",
+            "release to the next waiter, {n} waiters",
             {n: _release_to_next(n) for n in cfg.waiters},
         ),
         "depth": (
@@ -72,7 +72,7 @@ def measure_request_costs(cfg: RequestCostCfg) -> list[Figure]:
             {n: _inside(n) for n in cfg.depths},
         ),
         "size": (
-            "request + release, a leaf of {n}",
+            "request + release per leaf, {n} leaves",
             {n: _of_leaves(n) for n in cfg.sizes},
         ),
     }
@@ -275,11 +275,21 @@ def measure_reservations(robot: Robot, cfg: ReservationBenchCfg) -> list[Figure]
     figures = [
         _rate("reservation_pairs", "request + release", pairs, 100.0),
         _rate("bare_pairs", "request + release, dict and mutex", bare),
-        ratio("bare_over_pairs", "dict and mutex / ledger", bare, pairs),
+        ratio(
+            "bare_over_pairs",
+            "request + release, dict and mutex / ledger",
+            bare,
+            pairs,
+        ),
         _rate("gated_commands", "gated set-points", commands, 200.0),
         _rate("gate_questions", "token check by the gate", questions),
         _rate("bare_tests", "token check, dict and mutex", bare_tests_),
-        ratio("bare_over_questions", "dict and mutex / ledger", bare_tests_, questions),
+        ratio(
+            "bare_over_questions",
+            "token check, dict and mutex / ledger",
+            bare_tests_,
+            questions,
+        ),
     ]
     if spot is not None:
         known = found["spot"]

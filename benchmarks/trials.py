@@ -57,7 +57,7 @@ def measure_real_time(
     return [
         figure("one_trial_real_time", "one trial, real-time factor", "1", one),
         figure("two_trials_real_time", "two in parallel, the slower", "1", two),
-        ratio("two_over_one", "speed, each of two / one", two, one),
+        ratio("two_over_one", "speed of a trial, two in parallel / one", two, one),
     ]
 
 

@@ -1,9 +1,9 @@
-"""The command `nao-testbed`: which commands there are, and what becomes of errors.
+"""The command `nao-testbed`: list of commands, and conversion of errors to messages.
 
-The commands of a room stand in its `commands.py`; here are those without a room of
-their own: `robot`, `replay`, `study`. Data goes to stdout or files, messages
-and progress to stderr. Exit status: 0 done, 1 the run ended in a stated failure, 2 bad
-input. Heavy imports wait until a command needs them.
+Most commands are defined in the `commands.py` of their package; this module defines
+`robot`, `replay` and `study`. Data goes to stdout or files, messages and progress to
+stderr. Exit status: 0 done, 1 the run ended in a stated failure, 2 bad input. A command
+imports heavy modules when it runs.
 """
 
 import sys
@@ -106,20 +106,20 @@ MOVED = {
     "predict-published": "nao-testbed study predict-published",
     "bench": "python -m benchmarks",
 }
-"""Former command to the command line that replaces it in a checkout."""
+"""Replacement in a checkout of each former command."""
 
 
 class _Listed(WholeHelp):
-    """Lists commands as they were registered, where typer has groups of them last."""
+    """Group that lists commands in the order of `COMMANDS`; typer lists groups last."""
 
     def list_commands(self, ctx: object) -> list[str]:
-        """Return the names in the order of `COMMANDS`, hidden names at the end."""
+        """Return the names in the order of `COMMANDS`; hidden names come last."""
         del ctx
         listed = [name for commands in COMMANDS.values() for name in commands]
         return [*listed, *(self.commands.keys() - set(listed))]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return the command of a name.
+        """Return the command with this name.
 
         Raises:
             BadInput: the command has moved; the message names its replacement.
@@ -142,7 +142,7 @@ app = Commands(
 
 
 def _show_version(is_asked: bool) -> None:
-    """Print the version and end, where it is asked for."""
+    """Print the version and exit if the option is given."""
     if is_asked:
         from importlib.metadata import version  # noqa: PLC0415  # slow
 
@@ -166,12 +166,12 @@ def _testbed(
 
 
 def main() -> None:
-    """Run the command line; every error of ours becomes one message."""
+    """Run the command line; print each `TestbedError` as one message."""
     run(app)
 
 
 def run(commands: Callable[[], Any]) -> None:
-    """Call commands of a program; every error of ours becomes one message."""
+    """Run the commands of a program; print each `TestbedError` as one message."""
     prepare_standard_streams()
     install_interrupt_handler()
     try:
@@ -221,7 +221,7 @@ def robot_command(
         typer.Option(
             "--from-urdf",
             metavar="FILE DIR",
-            help="Write a robot folder to fill in from a URDF; print what it lacks.",
+            help="Create a robot folder from a URDF; print the data to add to it.",
         ),
     ] = None,
     json_file: JsonOption = None,
@@ -284,14 +284,15 @@ COMMANDS: Mapping[str, Mapping[str, Any]] = {
     },
     "Serve": {"resources": resources_app, "naoqi": naoqi_app},
 }
-"""What `--help` lists, under which heading: as a user meets it."""
+"""Commands listed by `--help`, by heading."""
 SHORTCUTS: Mapping[str, Any] = {
     "sweep-show": sweep_show_command,
     "export": export_command,
     "run": run_command,
     "log-columns": log_columns_command,
 }
-"""Hidden: former names of `sweep --show`, `report --to`, `naoqi run`; a helper."""
+"""Commands that `--help` does not list: former names of `sweep --show`, `report --to`
+and `naoqi run`, and `log-columns`, which the help of `--map` names."""
 
 naoqi_app.command(name="run")(run_command)
 for heading, commands in COMMANDS.items():
@@ -302,7 +303,7 @@ for heading, commands in COMMANDS.items():
             app.command(name=name, rich_help_panel=heading)(command)
 for name, command in SHORTCUTS.items():
     app.command(name=name, hidden=True)(command)
-# All behind the name, `--help` too, is the study's.
+# All arguments after the name, including `--help`, go to the study.
 app.command(
     name="study",
     hidden=True,

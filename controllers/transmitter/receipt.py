@@ -1,7 +1,8 @@
-"""Tag and receipt of a stream: input from its sender, and the answer.
+"""Tag and receipt of a stream, a sequence of items with one item per slot.
 
-The tag of a synchronous stream has its group and its points. The receipt shows the
-progress of the stream: its `StreamState`, and finally `EndReason` or `NotReceived`.
+The sender gives a synchronous stream a tag with its group and its points. The
+transmitter answers with a receipt, which shows the progress of the stream: its
+`StreamState`, and the reason of its end (`EndReason`) or refusal (`NotReceived`).
 """
 
 from dataclasses import dataclass
@@ -16,11 +17,11 @@ class StreamState(StrEnum):
     """State of a stream."""
 
     WAITING = "waiting"
-    """Waits for its first slot, or for the rest of its group."""
+    """The stream waits for its first slot, or for the rest of its group."""
     RUNNING = "running"
     PAUSED = "paused"
-    """Paused by an interrupt, until the interrupt has ended and the stream is back at
-    its interrupted position."""
+    """Paused by an interrupting stream, until that stream has ended and the joints are
+    back at the interrupted position."""
     ENDED = "ended"
 
 
@@ -30,15 +31,15 @@ class EndReason(StrEnum):
     DONE = "done"
     """All items were sent."""
     REVOKED = "revoked"
-    """Its token was lost, or its sender withdrew it after the start."""
+    """The stream lost its token, or its sender withdrew it after the start."""
     DELETED = "deleted"
-    """Its sender deleted it before the start, or its predecessor failed."""
+    """The sender deleted the stream before the start, or its predecessor failed."""
     EXPIRED = "expired"
-    """Its group was incomplete at the end of the time to live."""
+    """The group was incomplete at the end of its time to live."""
     REJECTED = "rejected"
-    """It was refused, or a later stream caused the refusal of its group."""
+    """The stream was refused, or a later stream caused the refusal of the group."""
     CANNOT_BEGIN = "cannot begin"
-    """The robot is not at its start, or one of its items is invalid."""
+    """The robot is not in the first posture, or an item of the stream is invalid."""
     REPLACED = "replaced"
     """A later independent stream with the same right commands the same leaf."""
 
@@ -49,18 +50,18 @@ class NotReceived(StrEnum):
     NO_TOKEN = "NO_TOKEN"
     """The token does not cover all leaves of the stream now."""
     GROUP_EXCEEDS = "GROUP_EXCEEDS"
-    """The points of its group sum to more than the preset: the group is rejected."""
+    """The points of the group sum to more than the preset: the group is rejected."""
     DOUBLED_MEMBER = "DOUBLED_MEMBER"
-    """Its group already has this stream or another one for the same leaf: the group is
+    """The group already has this stream or another one for the same leaf: the group is
     rejected."""
     GROUP_DELETED = "GROUP_DELETED"
-    """Its group was deleted, was rejected or has expired."""
+    """The group was deleted, was rejected or has expired."""
     GROUP_STARTED = "GROUP_STARTED"
-    """Its group is already running."""
+    """The group is already running."""
     IN_USE = "IN_USE"
-    """A running group uses one of its leaves; interrupt that group, or wait."""
+    """A running group uses a leaf of the stream; interrupt that group, or wait."""
     AFTER_FAILED = "AFTER_FAILED"
-    """Its predecessor failed."""
+    """The predecessor of the stream failed."""
     UNDER_WAY = "UNDER_WAY"
     """The same stream object was received before and has not ended."""
 
@@ -75,20 +76,20 @@ class GroupKey(NamedTuple):
     group: str
 
     def __str__(self) -> str:
-        """Return the key as text for people."""
+        """Return the key as text for messages."""
         return f"{self.group!r} of {self.preset}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SyncTag:
-    """The ID and the points of one stream [CN1396856, claims 6 and 7].
+    """Group ID and points of one stream [CN1396856, claims 6 and 7].
 
     The group starts when the points of its streams sum to the preset. Examples: motion
     20 + light 10 + sound 70 = 100, or light 4 + sound 6 = 10.
     """
 
     group: str
-    """ID of the group; unique among the groups under way."""
+    """ID of the group; unique among the groups that wait or run."""
     points: int
     """Points that this stream adds, at least 1."""
     preset: int = PRESET
@@ -116,7 +117,7 @@ class SyncTag:
 
 
 def count_tag(group: str, total: int) -> SyncTag:
-    """Return the tag in its general form: ID and number of streams.
+    """Return the tag of a group that starts when it has `total` streams.
 
     Each stream has one point [CN1396856, claims 14 and 15].
 
@@ -135,16 +136,16 @@ class Receipt:
     streams."""
     received_tick: int
     refused: NotReceived | None = None
-    """Reason of the refusal; None: received."""
+    """Reason of the refusal; None if the stream was received."""
     state: StreamState = StreamState.WAITING
     reason: EndReason | None = None
-    """Reason of the end; None: not ended."""
+    """Reason of the end; None before the end."""
     detail: str = ""
-    """Text with details for people."""
+    """Details for messages."""
     started_tick: int | None = None
-    """Slot of its first item."""
+    """Slot of the first item; None before the start."""
     ended_tick: int | None = None
-    """Slot of its last item, or of its end without one."""
+    """Slot of the last item, or of the end if no item was sent; None before the end."""
     items: int | None = None
     """Number of items; None before the start."""
     sent: int = 0
@@ -157,10 +158,10 @@ class Receipt:
 
     @property
     def is_over(self) -> bool:
-        """True if it has ended."""
+        """True if the stream has ended."""
         return self.state is StreamState.ENDED
 
     @property
     def is_done(self) -> bool:
-        """True if all of its items were sent."""
+        """True if all items were sent."""
         return self.reason is EndReason.DONE

@@ -1,11 +1,10 @@
-"""Setting of a robot: world, faults and heat, declared once.
+"""Settings of a simulated robot: world, faults and heat, declared in one place.
 
-Commands take options from the fields (`OptionSpec`), scenario and sweep files their
-keys (`part_of`); results name them in JSON, in the record of a run and beside the
-published numbers (`ResultSpec`). A preset and the regression kit give values, and
-`RobotSetting.simulation` is the one way from there to the simulator. The ranges are
-types of `models.values`, which the simulator's configurations use too. Importing this
-loads no engine.
+Each field of `RobotSetting` defines a command-line option (`OptionSpec`), a key of
+scenario and sweep files (`part_of`), and its name in results (`ResultSpec`). Presets
+and the regression kit set the same fields. `RobotSetting.simulation` converts them to
+the configuration of the simulator. The ranges are types of `models.values`, which the
+simulator's configurations use too. Importing this module loads no engine.
 """
 
 import dataclasses
@@ -35,11 +34,11 @@ if TYPE_CHECKING:
     from nao_testbed.sim.robot import SimulationCfg
 
 Joints = Mapping[Name, FiniteFloat]
-"""Joint to number."""
+"""Numbers by joint."""
 CONTROL_PERIOD = 0.02
-"""In s: the 20 ms cycle of the stiffness controller."""
+"""Period of the stiffness controller in s: 20 ms."""
 DEFAULT_POSTURE = "PoseInit"
-"""That of ES2659053; a robot without it takes its first one."""
+"""Posture of ES2659053; a robot without it uses its first posture."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class OptionSpec:
     example: str = "LAnklePitch=2.0"
     """Example of a value by joint or link."""
     is_text: bool = False
-    """True if that value is a text, otherwise a number."""
+    """True if the value by joint or link is a text; False: a number."""
 
 
 @dataclass(frozen=True)
@@ -60,21 +59,21 @@ class ResultSpec:
     """Presentation of a field in results."""
 
     label: str = ""
-    """Its name in the list of differences to the published experiment; empty: none."""
+    """Name in the list of differences from the published experiment; empty: none."""
     config_path: str = ""
-    """Keys that lead to it in the recorded configuration of a run, with dots."""
+    """Path of the value in the recorded configuration of a run, joined by dots."""
     key: str = ""
     """Key in `HeatResult.settings`; empty: the name of the field."""
     none_text: str = ""
     """Meaning of None, for messages."""
     omit_if_empty: bool = False
-    """True if an empty value is left out."""
+    """True if results omit an empty value."""
 
 
 @with_config(use_attribute_docstrings=True)
 @dataclass(frozen=True, kw_only=True)
 class RobotSetting:
-    """A robot, its ground and its heat; the defaults are an ideal robot."""
+    """Settings of a robot and its ground; the defaults describe an ideal robot."""
 
     robot: Path = field(default_factory=default_robot_folder)
     posture: Annotated[
@@ -88,7 +87,7 @@ class RobotSetting:
     effort_limits: Annotated[Joints, ResultSpec(key="effort_limits_nm")] = field(
         default_factory=dict
     )
-    """Joint to torque at stiffness 1 in N·m, where it is not the robot's own."""
+    """Torque at stiffness 1 in N·m by joint; other joints have the robot's value."""
     current_limit_a: Annotated[
         Joints,
         OptionSpec(
@@ -100,7 +99,7 @@ class RobotSetting:
         ),
         ResultSpec(omit_if_empty=True),
     ] = field(default_factory=dict)
-    """Joint to the largest current of its motor in A, whatever is commanded."""
+    """Largest motor current in A by joint, for every commanded stiffness."""
     misalignment_deg: Annotated[
         Joints,
         OptionSpec(
@@ -109,7 +108,7 @@ class RobotSetting:
             "JOINT=DEG",
         ),
     ] = field(default_factory=dict)
-    """Joint to calibration error in degrees: true angle minus measured angle."""
+    """Calibration error in degrees by joint: true angle minus measured angle."""
     start_degc: Annotated[
         Mapping[Name, Celsius],
         OptionSpec(
@@ -119,14 +118,14 @@ class RobotSetting:
         ),
         ResultSpec(config_path="simulation.start_degc"),
     ] = field(default_factory=dict)
-    """Joint to temperature of its motor at the start, in °C."""
+    """Motor temperature at the start in °C by joint."""
     other_start_degc: Annotated[
         Celsius | None,
         ResultSpec(
             "the start temperature of other joints in °C", "simulation.other_start_degc"
         ),
     ] = None
-    """Of all other motors, in °C; absent: the preset's, or 30."""
+    """Start temperature of all other motors in °C; absent: the preset's, or 30."""
     payload_kg: Annotated[
         Mapping[str, FiniteFloat],
         OptionSpec(
@@ -138,7 +137,8 @@ class RobotSetting:
         ),
         ResultSpec(config_path="simulation.world.payloads"),
     ] = field(default_factory=dict)
-    """Link, or `link@x,y,z` in its frame in m, to the mass in kg that it carries."""
+    """Carried mass in kg by link, or by `link@x,y,z` with the position in m in the
+    frame of the link."""
     obstacles: Annotated[
         Mapping[Name, str],
         OptionSpec(
@@ -152,15 +152,15 @@ class RobotSetting:
         ),
         ResultSpec(config_path="simulation.world.obstacles"),
     ] = field(default_factory=dict)
-    """Name to a box in the robot's way: `sx,sy,sz@x,y,z` or `sx,sy,sz@x,y,z,yaw`, its
-    edges and its middle in m, in the frame of the robot's start (x ahead, y to the
-    left, z up from the ground), and its yaw in degrees."""
+    """Boxes in the robot's way by name: `sx,sy,sz@x,y,z` or `sx,sy,sz@x,y,z,yaw`, with
+    edge lengths and centre in m, in the frame of the robot's start (x ahead, y to the
+    left, z up from the ground), and yaw in degrees."""
     slope_deg: Annotated[
         SlopeDegrees,
         OptionSpec("slope", "Ground slope in degrees."),
         ResultSpec("the slope in degrees", "simulation.world.slope_deg"),
     ] = 0.0
-    """The ground rises by this angle towards +x, in degrees."""
+    """Slope of the ground in degrees; it rises towards +x."""
     friction: Annotated[
         GroundFriction,
         OptionSpec(
@@ -168,9 +168,9 @@ class RobotSetting:
         ),
         ResultSpec("the ground friction", "simulation.world.friction"),
     ] = 0.7
-    """Coulomb coefficient of soles on the ground."""
+    """Coulomb friction coefficient of the soles on the ground."""
     gravity: Gravity = 9.81
-    """In m/s²."""
+    """Gravity in m/s²."""
     solver_residual: SolverResidual = 1e-7
     """Squared residual at which the contact solver stops."""
     engine: Annotated[
@@ -182,8 +182,8 @@ class RobotSetting:
         ),
         ResultSpec(omit_if_empty=True),
     ] = None
-    """Physics engine, `pybullet` or `mujoco`; absent: PyBullet where it is
-    installed."""
+    """Physics engine, `pybullet` or `mujoco`; absent: PyBullet if installed, else
+    MuJoCo."""
     servo: Annotated[
         str,
         OptionSpec(
@@ -201,7 +201,7 @@ class RobotSetting:
         ),
         ResultSpec("the factor on gear friction", "simulation.servo.friction_scale"),
     ] = 1.0
-    """Factor on every joint's gear friction."""
+    """Factor on the gear friction of all joints."""
     gear_play_deg: Annotated[
         GearPlay,
         OptionSpec("gear_play", "Play of all gears in degrees, from stop to stop."),
@@ -209,14 +209,15 @@ class RobotSetting:
             "the gear play in degrees", "simulation.servo.play_deg", omit_if_empty=True
         ),
     ] = 0.0
-    """By which a joint turns freely about its motor, in degrees, from stop to stop."""
+    """Gear play in degrees: the angle by which a joint turns freely, from stop to
+    stop."""
     heating: Annotated[
         Literal["one-node", "two-node", "bare-motor"],
         OptionSpec(
             "heating",
             "Heating model: one-node, identified on a robot; two-node, the same with a "
-            "separate winding; bare-motor, data sheets in free air (far too cool for "
-            "a robot).",
+            "separate winding; bare-motor, from data sheets of a motor in free air "
+            "(far too cool for a robot).",
         ),
         ResultSpec("the heating model", "simulation.heating.model"),
     ] = "one-node"
@@ -226,7 +227,7 @@ class RobotSetting:
         OptionSpec(
             "copper",
             "Make the winding resistance grow with temperature; for bare-motor (the "
-            "identified constants hold without it).",
+            "identified constants already contain a part of this growth).",
         ),
         ResultSpec("the copper coefficient", "simulation.heating.copper_coefficient"),
     ] = False
@@ -241,7 +242,7 @@ class RobotSetting:
             none_text="that of the motor constants",
         ),
     ] = None
-    """Of the air, in °C; absent: the motors' own."""
+    """Air temperature in °C; absent: that of the motor constants."""
     protection: Annotated[
         Literal["none", "nao", "document"],
         OptionSpec(
@@ -250,7 +251,7 @@ class RobotSetting:
         ),
         ResultSpec("the protection", "simulation.protection"),
     ] = "none"
-    """What a temperature does to the stiffness."""
+    """Thermal protection, which reduces the stiffness of hot joints."""
     seed: Annotated[int, OptionSpec("seed", "Seed of the sensor noise.")] = 0
     control_period: Annotated[
         float,
@@ -287,14 +288,14 @@ class RobotSetting:
         }
 
     def posture_of(self, robot: Robot) -> str:
-        """Return the held posture; `check` validates it."""
+        """Return the name of the held posture; `check` validates it."""
         return robot.posture_name(self.posture, DEFAULT_POSTURE)
 
     def check(self, robot: Robot) -> None:
-        """Check that the setting fits a robot.
+        """Check that the settings fit a robot.
 
         Raises:
-            BadInput: it does not; the message names the first reason.
+            BadInput: a setting does not fit; the message gives the first reason.
         """
         from nao_testbed.sim.body.placement import check_start  # noqa: PLC0415  # heavy
         from nao_testbed.sim.body.stiffness import current_limits_of  # noqa: PLC0415
@@ -371,7 +372,7 @@ SpecT = TypeVar("SpecT")
 def annotated_with(
     spec: type[SpecT],
 ) -> Iterator[tuple[dataclasses.Field[Any], Any, SpecT]]:
-    """Yield the fields of a setting with such an annotation, their types and it."""
+    """Yield each field that has an annotation of this type: field, type, annotation."""
     hints = get_type_hints(RobotSetting, include_extras=True)
     kinds = get_type_hints(RobotSetting)
     for one in dataclasses.fields(RobotSetting):
@@ -381,7 +382,7 @@ def annotated_with(
 
 
 def _check_physics_step(robot: Robot, physics_dt: float) -> None:
-    """Refuse a step that does not divide the periods which a user cannot choose."""
+    """Reject a physics step that does not divide the fixed periods of the robot."""
     from nao_testbed.sim.engine.world import ticks_of  # noqa: PLC0415  # heavy
     from nao_testbed.sim.thermal.motor_heat import HEAT_PERIOD  # noqa: PLC0415
 

@@ -104,8 +104,8 @@ MapOption = Annotated[
     typer.Option(
         "--map",
         metavar="NAME=COLUMN",
-        help="Meaning of a column, such as q.{joint}=pos_{joint}, or a file of "
-        "log-columns; repeatable.",
+        help="Meaning of a column, such as q.{joint}=pos_{joint}, or a file written "
+        "by `nao-testbed log-columns LOG --write FILE`; repeatable.",
     ),
 ]
 
@@ -121,7 +121,7 @@ def log_columns_command(
     columns: MapOption = None,
     robot: RobotOption = None,
 ) -> None:
-    """Print what the columns of a log are taken for, and what is missing."""
+    """Print how the columns of a log are interpreted, and which are missing."""
     from nao_testbed.experiments.heat.logs.log_columns import run_log_columns  # noqa: PLC0415  # heavy
     from nao_testbed.models import default_robot_folder, load_robot  # noqa: PLC0415  # heavy
 
@@ -163,7 +163,7 @@ def identify_command(
     robot: RobotOption = None,
     json_file: JsonOption = None,
 ) -> None:
-    """Identify a motor's heating constants from a CSV file or a run, with intervals."""
+    """Identify a motor's heating constants from a log or a run, with 95 % intervals."""
     from nao_testbed.experiments.heat.identification.identify import (  # noqa: PLC0415  # heavy
         IdentifyCfg,
         run_identify,  # together with it
@@ -189,8 +189,8 @@ def xray_command(
     feet: Annotated[
         str,
         typer.Option(
-            help="Position of the feet: placed, as in the posture (to 2 mm, 0.5°); "
-            "anywhere, unknown."
+            help="Position of the feet. placed: as in the posture, within 2 mm and "
+            "0.5°; anywhere: unknown."
         ),
     ] = "placed",
     floor: Annotated[
@@ -315,11 +315,13 @@ def posture_search_command(
         float,
         typer.Option(
             metavar="M",
-            help="Distance of the centre of mass from the edge of the support polygon.",
+            help="Minimum distance of the centre of mass from the edge of the support "
+            "polygon.",
         ),
     ] = 0.02,
     joint_margin: Annotated[
-        float, typer.Option(metavar="DEG", help="Distance from the joint limits.")
+        float,
+        typer.Option(metavar="DEG", help="Minimum distance from the joint limits."),
     ] = 1.0,
     share: Annotated[
         float, typer.Option(help="Largest motor torque as a fraction of its limit.")

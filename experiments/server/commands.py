@@ -55,9 +55,7 @@ SecretOption = Annotated[
 def serve(
     host: Annotated[
         str,
-        typer.Option(
-            help="Address to listen on; other than loopback, it needs a secret."
-        ),
+        typer.Option(help="Address to listen on; any but loopback requires a secret."),
     ] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(help="Port to listen on; 0 selects a free port.")
@@ -99,7 +97,7 @@ def serve(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="File that counts restarts; default: in the user's folder.",
+            help="File with the number of restarts; default: in the user's folder.",
         ),
     ] = None,
     secret_file: SecretOption = None,
@@ -162,13 +160,15 @@ def take(
     ] = None,
     optional: Annotated[
         list[str] | None,
-        typer.Option(help="Resource to take if it is free at the grant; repeatable."),
+        typer.Option(
+            help="Resource to add if free when the others are granted; repeatable."
+        ),
     ] = None,
     rate: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=PERCENT",
-            help="Share of a rate resource, such as CPU=10; repeatable.",
+            help="Percentage of a shared resource, such as CPU=10; repeatable.",
         ),
     ] = None,
     priority: Annotated[
@@ -184,8 +184,7 @@ def take(
         float,
         typer.Option(
             "--ttl",
-            help="Time without a sign of life after which "
-            "the resources are released, in s.",
+            help="Time in s without a renewal after which the resources are released.",
         ),
     ] = 5.0,
     json_file: JsonOption = None,

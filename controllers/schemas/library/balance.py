@@ -1,24 +1,26 @@
-"""Distance of a robot on its soles from tipping over, and its stability.
+"""Balance of a robot on its soles: margins to tipping, and a fuzzy instability.
 
-Projected on the plane of the vertical that the inertial unit measures,
+Projected on the plane perpendicular to the vertical from the inertial unit,
 
     cop = Σ f_k p_k / Σ f_k,        ξ = c + ċ √(h / g),
 
-with the soles' sensors at p_k, the centre of mass c at the height h over the soles, and
-ξ the capture point: the foot position at which the robot would come to rest
-[pratt2006]. A margin is the distance to the nearest edge of the hull of the soles, and
-negative outside. The fall manager of the NAO acts when the centre of mass leaves the
-soles [nao-doc, fall manager]; ξ indicates this earlier, from the speed.
+where sensor k of the soles at p_k measures the force f_k, c is the centre of mass at
+the height h over the soles, g is gravity, and ξ is the capture point: the foot position
+at which the robot would come to rest [pratt2006]. A margin is the distance to the
+nearest edge of the convex hull of the soles, negative outside. The fall manager of the
+NAO acts when the centre of mass leaves the soles [nao-doc, fall manager]; ξ indicates
+this earlier, because it includes the speed.
 
-Assumptions: the body turns as a whole about its soles, ċ = ω × (c - p), so that the
-joints' own motion is ignored; level ground at the soles; a sole carries if its points
-are within `REACH_M` of the lowest one.
+Assumptions: the body turns as a rigid body about a sole point p with the angular
+velocity ω, ċ = ω × (c - p), so joint motion is ignored; the ground is level at the
+soles; a sole point counts as support if it is within `REACH_M` of the lowest point.
 
-`balance watch` combines three measured numbers with fuzzy rules: centre of pressure,
-capture point and turning rate. Separate thresholds would flicker; the rules weigh the
-numbers together. The fuzzy sets follow simulations. The capture point of a NAO at rest
-was 30 to 47 mm inside. NAOs that recovered from a push reached 0 and 40 to 100
-degrees/s. Beyond 20 mm outside, none recovered.
+`balance watch` combines three values with fuzzy rules: margin of the centre of
+pressure, margin of the capture point, and turning rate. With separate thresholds the
+result would switch back and forth. The fuzzy sets are tuned to simulations (the command
+is not kept): the capture margin of a NAO at rest was 30 to 47 mm. NAOs that recovered
+from a push reached a capture margin of 0 and turning rates of 40 to 100 degrees/s. With
+the capture point more than 20 mm outside, none recovered.
 """
 
 from dataclasses import dataclass
@@ -52,11 +54,12 @@ from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.values import FloatArray
 
 REACH_M = 0.04
-"""Maximum height in m over the lowest sole point of a point that can carry soon: the
-inner edge of a foot after a tilt of 20 degrees over the other."""
+"""Maximum height in m over the lowest sole point at which a sole point counts as
+support: that of the inner edge of a foot when the robot tilts by 20 degrees over the
+other foot."""
 MIN_LOAD_NEWTON = 3.0
-"""Minimum sum of the forces in N for a centre of pressure: one step of the sensor
-(0.39 N [nao6-datasheet]) for each of eight."""
+"""Minimum sum of the forces in N for a centre of pressure: one resolution step
+(0.39 N [nao6-datasheet]) for each of the eight sensors."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,7 +85,7 @@ class BalanceState:
 
 
 class Balance:
-    """Balance estimator of one robot; `step` at every observation, at one period."""
+    """Balance estimator of one robot; call `step` at a fixed period."""
 
     def __init__(self, robot: Robot) -> None:
         """Build the kinematics of the soles.
@@ -133,13 +136,13 @@ def _margins(
     up: FloatArray,
     omega: FloatArray,
 ) -> tuple[float, float, float, float, float, float]:
-    """Return load, margins of cop, com and capture point, heading, rate of the tilt.
+    """Return load; margins of cop, com, capture point; heading; tilt rate.
 
     Args:
-        points: (n, 3) of the soles, base frame, in m.
-        forces: (n,) in N.
-        com: (3,) base frame, in m.
-        up: (3,) unit vector, base frame.
+        points: (n, 3) sensor positions of the soles, base frame, in m.
+        forces: (n,) normal forces of the sensors in N.
+        com: (3,) centre of mass, base frame, in m.
+        up: (3,) unit vector of the vertical, base frame.
         omega: (3,) angular velocity of the base, base frame, in rad/s.
     """
     # Axes of the horizontal plane: x ahead, y to the left.
@@ -185,15 +188,16 @@ def _margins(
 
 @numba.njit(cache=True)
 def _margin(points: FloatArray, x: float, y: float) -> float:
-    """Return the distance of a point to the edges of the hull of some points.
+    """Return the distance of a point to the nearest edge of a convex hull, in m.
 
-    Outside, the result is negative: the largest distance to the line of an edge. Fewer
-    than three points in general position have no inside: minus the distance.
+    Outside, the result is negative: minus the largest distance to the line of an edge.
+    Points on one line have no inside: minus the distance to this line, or to the point
+    if all coincide.
 
     Args:
-        points: (n, 2) in m.
-        x: x of the point.
-        y: y of the point.
+        points: (n, 2) points of the hull, in m.
+        x: x of the point, in m.
+        y: y of the point, in m.
     """
     n = len(points)
     margin = np.inf
@@ -222,12 +226,12 @@ def _margin(points: FloatArray, x: float, y: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class BalanceWatchParameters(Parameters):
-    """Thresholds of the unrest."""
+    """Thresholds of the instability `unrest`, from 0 (stable) to 1 (falling)."""
 
     unstable_from: float = bounded(0.5, 0.0, 1.0)
-    """Unrest at which the robot becomes unstable, in [0, 1]."""
+    """Instability at which the robot counts as unstable, in [0, 1]."""
     stable_below: float = 0.35
-    """Unrest below which it is stable again."""
+    """Instability below which the robot counts as stable again."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -235,7 +239,7 @@ class BalanceWatchParameters(Parameters):
 
 
 class BalanceWatch(PerceptiveSchema[BalanceWatchParameters]):
-    """Fuzzy estimate of the stability from pressure, capture point and speed."""
+    """Fuzzy estimate of the instability from both margins and the turning rate."""
 
     info = SchemaInfo(
         "balance watch",
@@ -301,7 +305,7 @@ class BalanceWatch(PerceptiveSchema[BalanceWatchParameters]):
 
 
 def unrest_rules() -> FuzzyController:
-    """Return the rules from margins in m and degrees/s to unrest."""
+    """Return the rules from margins in m and turning rate in degrees/s to unrest."""
     pressure = FuzzyVariable(
         name="pressure margin",
         low=0.0,
@@ -332,7 +336,7 @@ def unrest_rules() -> FuzzyController:
     )
     unrest = FuzzyVariable(
         name="unrest",
-        low=-0.2,  # so that the centres of the outer words are at 0 and 1
+        low=-0.2,  # so that the centres of the outer fuzzy sets are 0 and 1
         high=1.2,
         words={
             "none": triangle(-0.2, 0.0, 0.2),

@@ -1,13 +1,13 @@
 """Elements of a page: numbers, tables, figures, replay, sections, as plain data.
 
-The template of the report reads only these. Numbers have a true minus sign and no noise
-digits. A table is defined once for pages and terminals, with a list of quantities for
-each result.
+The template of the report reads only these elements. Numbers have a true minus sign and
+are rounded. A table is defined once for pages and terminals; a `Quantity` describes one
+column, or one row with a cell for each result.
 
-matplotlib writes inks, paper and the colours of curves as fixed values. `themed_svg`
-makes them CSS variables of the page, so that a figure is readable on light and on dark
-paper, on the screen and printed. Names within a figure get a prefix, since a page has
-several figures. A figure that cannot be drawn is reported and does not affect others.
+matplotlib writes text, background and curve colours as fixed values. `themed_svg`
+replaces them by CSS variables of the page, so that a figure is readable in a light and
+in a dark theme and in print. IDs within a figure get a prefix, because a page has
+several figures. A figure that cannot be drawn is reported; the others are drawn.
 """
 
 import io
@@ -39,7 +39,7 @@ NOTHING = "–"
 
 
 def number(value: float | None, digits: int = 1) -> str:
-    """Return a number with so many decimals; None and NaN become a dash."""
+    """Return a number with `digits` decimals; None and NaN become a dash."""
     if value is None or math.isnan(value):
         return NOTHING
     if math.isinf(value):
@@ -48,18 +48,18 @@ def number(value: float | None, digits: int = 1) -> str:
 
 
 def signed(value: float | None, digits: int = 1) -> str:
-    """Return a difference with its sign; zero has a plus."""
+    """Return a difference with its sign; zero has a plus sign."""
     text = number(value, digits)
     return text if text == NOTHING or text.startswith("−") else f"+{text}"
 
 
 def join_unit(text: str, unit: str) -> str:
-    """Return a number with its unit behind it; degrees of angle stand close."""
+    """Return a number followed by its unit; a degree sign follows without a space."""
     return text + unit if unit in {"", "°"} else f"{text} {unit}"
 
 
 def duration(time_s: float) -> str:
-    """Return a time in the unit that fits: `3.2 s`, `15 min`."""
+    """Return a time in s if it is below 2 min, else in min: `3.2 s`, `15 min`."""
     if time_s < 120.0:
         return f"{time_s:.3g} s"
     return f"{time_s / 60.0:.3g} min"
@@ -71,28 +71,28 @@ class Column:
 
     label: str
     unit: str = ""
-    """Of all its numbers; empty where there is none, or cells have their own."""
+    """Unit of all its numbers; empty if there is none or each cell has its own."""
     group: str = ""
-    """Written once above neighbours of the same group, such as a controller."""
+    """Common head of neighbouring columns, such as a controller; empty: none."""
     is_number: bool = True
-    """Whether the cells are aligned to the right."""
+    """True if the cells are aligned to the right."""
     is_extra: bool = False
-    """Whether a terminal leaves it out."""
+    """True if terminals omit the column."""
 
     @property
     def head(self) -> str:
-        """Its label with the unit."""
+        """Label with the unit."""
         return f"{self.label}, {self.unit}" if self.unit else self.label
 
 
 def text_columns(*labels: str) -> tuple[Column, ...]:
-    """Return columns of words."""
+    """Return text columns."""
     return tuple(Column(label=label, is_number=False) for label in labels)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A row: its first cell is its head."""
+    """A row; the first cell is the row head."""
 
     cells: tuple[str, ...]
     is_sum: bool = False
@@ -109,31 +109,31 @@ class Quantity(Generic[T]):
 
     label: str
     of: Callable[[T], float | str | None]
-    """Its value of a result: a number, words, or None where there is none."""
+    """Function that returns the value for a result: number, text, or None."""
     unit: str = ""
     digits: int = 1
     is_signed: bool = False
     is_text: bool = False
-    """Whether a column of it is aligned to the left."""
+    """True if the quantity is a text; its column is aligned to the left."""
     is_extra: bool = False
-    """True if terminals show its row only on request."""
+    """True if terminals show the row of the quantity only on request."""
 
     def bare(self, result: T) -> str:
-        """Return its cell in a column whose head has the unit."""
+        """Return the value for a result without a unit, for a column with it."""
         value = self.of(result)
         if isinstance(value, str):
             return value
         return (signed if self.is_signed else number)(value, self.digits)
 
     def text(self, result: T) -> str:
-        """Return its cell in a separate row, with the unit."""
+        """Return the value for a result with its unit."""
         text = self.bare(result)
         if text == NOTHING or isinstance(self.of(result), str):
             return text
         return join_unit(text, self.unit)
 
     def column(self, group: str = "", *, is_extra: bool = False) -> Column:
-        """Return its column."""
+        """Return the column of the quantity."""
         return Column(
             label=self.label,
             unit=self.unit,
@@ -146,7 +146,7 @@ class Quantity(Generic[T]):
 def rows_across(
     quantities: Sequence[Quantity[T]], results: Sequence[T]
 ) -> tuple[Row, ...]:
-    """Return a row for each quantity with any value, a cell for each result."""
+    """Return a row for each quantity that has a value, with a cell for each result."""
     rows = [
         Row(
             cells=(quantity.label, *map(quantity.text, results)),
@@ -159,9 +159,9 @@ def rows_across(
 
 @dataclass(frozen=True, kw_only=True)
 class DataTable:
-    """A table with its caption; every number in it has its unit in head or cell.
+    """A table with its caption; the head or the cell of each number has its unit.
 
-    The template of the page draws it; `Console.print` does on a terminal.
+    The template of the page shows it on a page, `Console.print` on a terminal.
     """
 
     caption: str
@@ -169,9 +169,9 @@ class DataTable:
     rows: tuple[Row, ...]
     note: str = ""
     is_sortable: bool = False
-    """Whether a click on a head sorts the rows."""
+    """True if a click on a column head sorts the rows."""
     is_folded: bool = False
-    """Whether it is closed until the reader opens it."""
+    """True if the table is collapsed until the reader opens it."""
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -193,11 +193,11 @@ class DataTable:
 
         Args:
             caption: caption of the table.
-            heads: labels, or whole columns.
-            rows: cells, or whole rows.
-            note: below it.
-            texts: places of the labels whose columns hold no numbers.
-            more: how it is shown.
+            heads: labels or `Column`s.
+            rows: sequences of cells or `Row`s.
+            note: text below the table.
+            texts: indices of the labels whose columns contain text.
+            more: other fields of the table, such as `is_sortable`.
         """
         columns = (
             head
@@ -216,7 +216,7 @@ class DataTable:
 
     @property
     def groups(self) -> tuple[tuple[str, int], ...]:
-        """Neighbouring groups and how many columns each spans; empty without any."""
+        """Groups with the number of columns of each; empty if no column has one."""
         if not any(column.group for column in self.columns):
             return ()
         spans: list[tuple[str, int]] = []
@@ -230,14 +230,14 @@ class DataTable:
     def __rich_console__(
         self, console: "Console", options: "ConsoleOptions"
     ) -> "RenderResult":
-        """Draw it on a terminal, its note below it in lines of the terminal's width."""
+        """Print the table on a terminal, with its note below it."""
         yield self.plain
         if self.note:
             yield Text(self.note)
 
     @property
     def plain(self) -> PlainTable:
-        """Text form: a group is one column, numbers have the keyboard's minus."""
+        """Text form: a group is one column, numbers have an ASCII minus."""
         rows = [row for row in self.rows if not row.is_extra]
         table = plain_table(f"\n{self.caption}")
         begin, columns = 0, []
@@ -280,7 +280,7 @@ def _joined(rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class PageFigure:
-    """A figure: either an SVG element of ours or a picture as a data URI."""
+    """A figure: an SVG element from `themed_svg`, or a picture as a data URI."""
 
     caption: str
     alt: str
@@ -288,12 +288,12 @@ class PageFigure:
     """Generated by this package; safe to embed without escaping."""
     uri: str = ""
     is_photo: bool = False
-    """Shown smaller than a chart: it has no fine print."""
+    """True if it is shown smaller than a chart, because it has no small text."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Replay:
-    """3-D replay: a complete page for an embedded frame."""
+    """3-D replay: a complete HTML page for an embedded frame."""
 
     html: str
     caption: str
@@ -309,14 +309,14 @@ class SoundPlayer:
     """Player with the sound of a run."""
 
     uri: str
-    """A data URI."""
+    """Data URI of the sound."""
     named: tuple[str, ...]
-    """What was heard when, one by one."""
+    """Time and label of each sound."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextBlock:
-    """A text that is shown as it was written, such as a scenario's file."""
+    """A text that is shown unchanged, such as a scenario file."""
 
     caption: str
     text: str
@@ -324,25 +324,25 @@ class TextBlock:
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """One run, or one sweep."""
+    """Section of a page for one run or one sweep."""
 
     name: str
     title: str
     lead: str
-    """One sentence that says what it was."""
+    """One sentence that describes the run or the sweep."""
     warnings: tuple[str, ...] = ()
     """Missing or damaged data, and how they were handled."""
     outcome: Sequence[Row] = ()
-    """Its rows of the table that sets runs side by side; empty where it has none."""
+    """Rows for the comparison table of the runs; may be empty."""
     results: Sequence[DataTable] = ()
     pictures: Sequence[PageFigure] = ()
-    """Of the robots, at the top beside the replay."""
+    """Pictures of the robots, at the top beside the replay."""
     figures: Sequence[PageFigure] = ()
     replay: Replay | None = None
     sound: SoundPlayer | None = None
     events: Sequence[DataTable] = ()
     trials: Sequence[DataTable] = ()
-    """Of a sweep, one by one."""
+    """Tables of the trials of a sweep."""
     settings: Sequence[DataTable] = ()
     texts: Sequence[TextBlock] = ()
 
@@ -356,15 +356,15 @@ VARIABLES = {
     "#000000": "--ink",
     **{colour: f"--c{i}" for i, colour in enumerate(COLOURS)},
 }
-"""Colours of the figures to variables of the page."""
+"""CSS variables of the page by colour of the figures."""
 
 
 def themed_svg(figure: "Figure", prefix: str) -> str:
     """Return a figure as an `<svg>` element for a page.
 
     Args:
-        figure: figure of matplotlib.
-        prefix: put before every id; letters, digits and hyphens.
+        figure: matplotlib figure.
+        prefix: prefix of every id; letters, digits and hyphens.
     """
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
@@ -375,7 +375,8 @@ def themed_svg(figure: "Figure", prefix: str) -> str:
     text = re.sub(r'\bid="', f'id="{prefix}-', text)
     text = re.sub(r'xlink:href="#', f'xlink:href="#{prefix}-', text)
     text = re.sub(r"url\(#", f"url(#{prefix}-", text)
-    # The paper itself shows through; what covers a line with paper keeps covering it.
+    # The background of the figure becomes transparent; other white patches, which
+    # hide lines, stay opaque.
     text = re.sub(
         r'(<g id="\S+-patch_1">\s*<path [^>]*style="fill: )#ffffff',
         r"\1none",
@@ -384,19 +385,19 @@ def themed_svg(figure: "Figure", prefix: str) -> str:
     )
     for colour, variable in VARIABLES.items():
         text = re.sub(rf"\b(fill|stroke): {colour}", rf"\1: var({variable})", text)
-    # What has no fill of its own is black.
+    # Elements without a fill get the text colour; the SVG default is black.
     begin = text.index("<svg") + len("<svg")
     return f'{text[:begin]} aria-hidden="true" fill="var(--ink)"{text[begin:]}'
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedFigure:
-    """A figure that a page wants."""
+    """A figure to draw for a page."""
 
     caption: str
-    """One or more sentences below it."""
+    """One or more sentences below the figure."""
     draw: "Callable[[], Drawn | None]"
-    """Draws it; None where there is nothing to see."""
+    """Function that draws the figure; it returns None if there is no data."""
     alt: str
     """Text alternative."""
 
@@ -404,12 +405,12 @@ class PlannedFigure:
 def draw_figures(
     plans: Sequence[PlannedFigure], prefix: str, problems: list[str]
 ) -> list[PageFigure]:
-    """Draw all that can be drawn.
+    """Draw the figures; report those that fail.
 
     Args:
-        plans: in the order of the page.
-        prefix: prefix of the names within the figures, one for each run of a page.
-        problems: gets a line for each figure that cannot be drawn.
+        plans: figures in the order of the page.
+        prefix: prefix of the IDs within the figures; different for each run of a page.
+        problems: list to which a line is appended for each failed figure.
     """
     figures = []
     for k, plan in enumerate(plans):

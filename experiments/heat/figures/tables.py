@@ -448,7 +448,9 @@ def _worth(known: Sequence[str]) -> str:
     """Return a sentence on fitted and predicted values."""
     words = []
     if "fixed" in known:
-        words.append(f"The preset “{PRESET}” was fitted to fixed.")
+        words.append(
+            f"The preset “{PRESET}” was fitted to the published values of fixed."
+        )
     if "smart" in known:
         words.append("The values of smart are predictions.")
     if words:

@@ -57,7 +57,8 @@ def serve(
         str,
         typer.Option(
             metavar="NAME",
-            help="Stiffness controller, as in `heat`; programs set the upper limit.",
+            help="Stiffness controller, as in `heat`; the stiffness set by programs is "
+            "its upper limit.",
             autocompletion=controllers,
         ),
     ] = "smart",

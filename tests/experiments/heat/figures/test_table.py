@@ -117,8 +117,8 @@ def test_every_published_number_stands_beside_ours(make_heat_result: Make) -> No
 def test_what_was_fitted_and_what_was_predicted_is_said(make_heat_result: Make) -> None:
     result = make_heat_result("fixed", "smart")
     told = (
-        "The preset “document” was fitted to fixed. The values of smart are "
-        "predictions."
+        "The preset “document” was fitted to the published values of fixed. The "
+        "values of smart are predictions."
     )
     assert told in " ".join(printed(result).split())
 
