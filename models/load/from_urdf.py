@@ -10,7 +10,6 @@ a URDF does not hold (motors, gains, heating, soles, postures) is guessed and ma
 that need them.
 """
 
-import copy
 import csv
 import re
 import shutil
@@ -29,6 +28,7 @@ from nao_testbed.models.load.plain_urdf import (
     mass_of,
     replace_mesh,
     set_transform,
+    show_collisions,
     transform_of,
 )
 from nao_testbed.models.load.shapes import check_primitives
@@ -158,10 +158,7 @@ def _replace_meshes(root: ET.Element, urdf: Path) -> list[str]:
             kind = replace_mesh(link, body, urdf)
             boxes += kind == "mesh"
             hulls += [name] if kind == "inertia" else []
-        for body in link.findall("collision"):
-            twin = copy.deepcopy(body)
-            twin.tag = "visual"
-            link.append(twin)
+    show_collisions(root)
     notes = [f"{boxes} collision meshes became their bounding boxes."] if boxes else []
     if hulls:
         notes.append(

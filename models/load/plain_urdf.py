@@ -3,9 +3,11 @@
 A massless root link on a fixed joint (`base_footprint`) is left out, because engines
 weld it to the world. A collision mesh that not every reader supports (COLLADA) becomes
 its bounding box. A missing one becomes the box of its link's inertia, and a missing
-visual is left out. A URDF without any of these stays as it is.
+visual is left out. Without any visual, the collisions are shown. Missing products of
+inertia are 0; Pinocchio would drop the others. Any other URDF stays as it is.
 """
 
+import copy
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,7 +33,21 @@ def plain_urdf(urdf: Path) -> ET.Element:
             path = None if mesh is None else mesh_path(urdf, mesh.attrib["filename"])
             if path is None or path.suffix.lower() not in ENGINE_MESHES:
                 replace_mesh(link, body, urdf)
+    for inertia in root.iterfind("link/inertial/inertia"):
+        for product in ("ixy", "ixz", "iyz"):
+            inertia.attrib.setdefault(product, "0")
+    if root.find("link/visual") is None:
+        show_collisions(root)
     return root
+
+
+def show_collisions(root: ET.Element) -> None:
+    """Give each collision a visual of the same shape."""
+    for link in root.findall("link"):
+        for body in link.findall("collision"):
+            twin = copy.deepcopy(body)
+            twin.tag = "visual"
+            link.append(twin)
 
 
 def _drop_massless_root(root: ET.Element) -> None:

@@ -27,6 +27,13 @@ FRAME = '<link name="f{n}"/>\n<joint name="j{n}" type="fixed"><parent link="{on}
 FRAME += '<child link="f{n}"/></joint>\n'
 
 
+def test_a_missing_product_of_inertia_is_0(tmp_path: Path) -> None:
+    """Pinocchio drops the rest of the inertia without `ixy`, and goes on."""
+    robots = load_robot(TWO_LEG), load_robot(spoilt(tmp_path, ' ixy="0"', ""))
+    whole, other = (Dynamics(robot).inertia_matrix() for robot in robots)
+    np.testing.assert_array_equal(other, whole)
+
+
 def spoilt(folder: Path, old: str, new: str) -> Path:
     """Return a copy of the walker in which a text of the URDF is another one."""
     shutil.copytree(TWO_LEG, folder / "bot")

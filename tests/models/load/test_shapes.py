@@ -1,5 +1,6 @@
 """Meshes, frames and shapes of a URDF: usable on both engines, or refused by line."""
 
+import re
 import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
@@ -150,6 +151,20 @@ def test_a_collada_collision_is_its_box_on_both_engines(
     assert place == pytest.approx([-0.035, 0.02, 0.06 + 0.005 + 0.03])
     engine = make_engine(robot, world)
     engine.close()
+
+
+def test_without_visuals_the_collisions_are_shown(make_robot: MakeRobot) -> None:
+    folder = make_robot(BOX, BOX)
+    urdf = folder / "two_leg.urdf"
+    text = urdf.read_text("utf-8")
+    assert len(plain_urdf(urdf).findall("link/visual/material")) > 0  # as they are
+    urdf.write_text(re.sub("<visual>.*?</visual>", "", text, flags=re.DOTALL), "utf-8")
+    links = plain_urdf(load_robot(folder).urdf).findall("link")
+    shapes = [
+        [len(link.findall(tag)) for link in links] for tag in ("visual", "collision")
+    ]
+    assert shapes[0] == shapes[1]
+    assert sum(shapes[0]) > 0
 
 
 FOOTPRINT = """<link name="base_footprint"/><link name="base"/>
