@@ -12,6 +12,7 @@ from nao_testbed import Owner, Request, load_robot
 from nao_testbed.controllers.arbitration.faults.virtual_owners import (
     ENERGY_SAVING,
     DegradedMode,
+    energy_saving,
 )
 from nao_testbed.experiments.shared_robot.robot_with_ledger import RobotWithLedger
 
@@ -41,11 +42,11 @@ def main() -> None:
 
     print(f"{'':<22}" + "".join(f"{name:>16}" for name in JOINTS) + "   active modes")
     show(robot, "at first")
-    robot.modes.enter(ENERGY_SAVING, robot.tick)
+    robot.modes.enter(energy_saving(load_robot()), robot.tick)
     show(robot, "low battery")
     robot.modes.enter(QUIET, robot.tick)
     show(robot, "person asleep")
-    robot.modes.leave(ENERGY_SAVING.name, robot.tick)
+    robot.modes.leave(ENERGY_SAVING, robot.tick)
     show(robot, "charged")
     robot.modes.leave(QUIET.name, robot.tick)
     show(robot, "morning")

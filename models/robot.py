@@ -12,25 +12,28 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from nao_testbed.models.errors import BadInput, UnknownName
 from nao_testbed.models.library import Library
 from nao_testbed.models.resources import DeviceKind, ResourceNode
+from nao_testbed.models.roles import (
+    POSTURE_ROLES,
+    MissingRole,
+    PostureRole,
+    Roles,
+    Side,
+    StrictPart,
+    Thresholds,
+)
 from nao_testbed.models.values import Name, NotNegative, Positive, Real
 
 Vector3 = tuple[float, float, float]
 Thermal = Literal["published", "identified", "estimate"]
-
-
-class StrictPart:
-    """Base of parts of `robot.yaml`: unknown keys are rejected."""
-
-    __pydantic_config__ = ConfigDict(extra="forbid")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -323,6 +326,7 @@ class Battery(StrictPart):
 
 
 _T = TypeVar("_T", bound=np.generic)
+RoleT = TypeVar("RoleT")
 _NO_RESOURCES = ResourceNode(name="root")
 
 
@@ -382,6 +386,10 @@ class Robot:
     thermal: Thermal = "published"
     """Origin of the motors' torque constants, resistances and heating. With `estimate`
     only ratios of powers are meaningful, and tables show powers relative to `fixed`."""
+    roles: Roles = field(default_factory=Roles)
+    """Parts and postures by their use."""
+    protection: Thresholds | None = None
+    """Its own thermal protection; None: not known."""
 
     notes: tuple[str, ...] = ()
     """Sentences for the user on what was replaced in its URDF."""
@@ -435,6 +443,13 @@ class Robot:
                 link = moved_by[link].parent
         return tuple(name for name in self.joint_names if name in legs)
 
+    def leg(self, side: Side) -> tuple[str, ...]:
+        """Return the joints of a leg by the role `legs`; empty without it."""
+        names = self.roles.legs.get(side, ())
+        return tuple(
+            joint for name in names for joint in self.groups.get(name, (name,))
+        )
+
     @cached_property
     def absent_joints(self) -> tuple[str, ...]:
         """Joints whose motor this body lacks, in joint order."""
@@ -481,22 +496,57 @@ class Robot:
         return self.motor_names.index(name)
 
     def posture(self, name: str) -> Posture:
-        """Return a stored posture.
+        """Return a stored posture by its name or role.
 
         Raises:
+            MissingRole: the robot has no posture with this role.
             UnknownName: no posture has this name.
         """
-        self._need("Posture", name, self.postures)
-        return self.postures[name]
+        stored = self.posture_name(name)
+        if stored in POSTURE_ROLES and stored not in self.postures:
+            raise MissingRole(self.name, f"postures.{stored}", f"posture {stored!r}")
+        self._need("Posture", stored, self.postures)
+        return self.postures[stored]
 
-    def posture_name(self, requested: str | None, default: str) -> str:
-        """Return `requested`; if it is None, `default` if it exists, else the first.
+    def posture_name(self, requested: str | None, role: PostureRole = "default") -> str:
+        """Return the name of a posture that is given by its name or role.
 
-        This method does not check `requested`; `posture` does.
+        This method does not check it; `posture` does.
+
+        Args:
+            requested: name or role; None: that of `role`, or else of the role
+                `default`, or else the first posture.
+            role: used if none is requested.
         """
-        if requested is not None:
-            return requested
-        return default if default in self.postures else next(iter(self.postures))
+        roles: Mapping[Any, str] = self.roles.postures
+        if requested is None:
+            first = next(iter(self.postures))
+            return roles.get(role, roles.get("default", first))
+        is_stored = requested in self.postures
+        return requested if is_stored else roles.get(requested, requested)
+
+    def head(self, feature: str) -> tuple[str, str]:
+        """Return the joints that pan and tilt the head.
+
+        Raises:
+            MissingRole: the robot has none; the message names the feature.
+        """
+        return self.need_role(self.roles.head, "head", feature).joints
+
+    def need_role(self, value: RoleT | None, role: str, feature: str) -> RoleT:
+        """Return the value of a role.
+
+        Args:
+            value: field of `roles`.
+            role: its name.
+            feature: user of the role, as the subject of a sentence.
+
+        Raises:
+            MissingRole: the value is None or empty.
+        """
+        if not value:
+            raise MissingRole(self.name, role, feature)
+        return value
 
     def with_body(self, name: str) -> "Robot":
         """Return the same robot with a body that lacks some parts.

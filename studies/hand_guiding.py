@@ -78,7 +78,6 @@ DIRECTIONS: Mapping[str, tuple[float, float, float]] = {
 }
 """In the world, for a link of the robot's left; y is mirrored for one of its right."""
 CONTROLLERS = ("fixed", "smart", "minheat")
-WRISTS = ("l_wrist", "r_wrist")
 SETTLE_S = 5.0
 RELEASE_S = 3.0
 """Time in s between the release and the measurement of the link."""
@@ -153,11 +152,11 @@ class PullResult:
 def default_links(robot: Robot) -> tuple[str, ...]:
     """Return the default links of a pull.
 
-    They are the wrists of a NAO. On other robots they are the last links of all chains
-    except the legs, or the base.
+    They are those of the role `grips`. On other robots they are the last links of all
+    chains except the legs, or the base.
     """
-    if {link.name for link in robot.links}.issuperset(WRISTS):
-        return WRISTS
+    if robot.roles.grips:
+        return robot.roles.grips
     inner = {joint.parent for joint in robot.joints}
     ends = (
         joint.link
@@ -302,7 +301,7 @@ def guiding_table(cfg: GuidingCfg, found: Sequence[PullResult]) -> DataTable:
     rows = [row(name, _force, direction=name) for name in DIRECTIONS]
     rows += [
         row("all directions", _force),
-        row("torso displacement, cm", lambda of: _cm(one.torso_m for one in of)),
+        row("base displacement, cm", lambda of: _cm(one.torso_m for one in of)),
         row(
             f"link displacement {RELEASE_S:g} s after, cm",
             lambda of: _cm(one.left_m for one in of),
@@ -320,7 +319,7 @@ def guiding_table(cfg: GuidingCfg, found: Sequence[PullResult]) -> DataTable:
         ),
         rows=tuple(rows),
         note=f"Median (range) of {len(cfg.links)} links of {cfg.robots} robots, at "
-        f"{cfg.rate:g} N/s; > exceeds the largest force. A torso displacement "
+        f"{cfg.rate:g} N/s; > exceeds the largest force. A base displacement "
         "above 1 cm means that the robot tips.",
     )
 

@@ -14,7 +14,7 @@ from math import pi, sin
 from nao_testbed.controllers.interface.panel import Line, Panel, Plot
 from nao_testbed.controllers.schemas.declaration import SchemaInfo
 from nao_testbed.controllers.schemas.schema import ActuationSchema
-from nao_testbed.models import BadInput
+from nao_testbed.models import BadInput, Robot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,21 +49,29 @@ class Example(ActuationSchema[ExampleParameters]):
         "Turn the head from side to side: an example to copy.",
         period_s=0.02,
         parameters=ExampleParameters,
-        needs=("HeadYaw",),
     )
     began_s = 0.0
 
+    @classmethod
+    def needs_of(cls, parameters: ExampleParameters, robot: Robot) -> tuple[str, ...]:
+        """Return the motor that pans the head; fixed needs can stand in `info`."""
+        del parameters
+        return robot.head("schema 'example'")[:1]
+
+    @property
+    def _pan(self) -> str:
+        return self.robot.head("schema 'example'")[0]
+
     def ready(self) -> bool:
         """Return True if the head can move: its motor has some stiffness."""
-        joint = self.robot.joint_index("HeadYaw")
+        joint = self.robot.joint_index(self._pan)
         return bool(self.observation.stiffness[joint] > 0.0)
 
     def panel(self) -> Panel:
         """Return the panel of the schema; this method is optional."""
-        yaw = float(self.observation.q[self.robot.joint_index("HeadYaw")])
-        return Panel(
-            plot=Plot(title="HeadYaw", unit="rad", lines=(Line(name="yaw", value=yaw),))
-        )
+        yaw = float(self.observation.q[self.robot.joint_index(self._pan)])
+        lines = (Line(name="yaw", value=yaw),)
+        return Panel(plot=Plot(title=self._pan, unit="rad", lines=lines))
 
     def start(self) -> None:
         """Start at the centre."""
@@ -75,4 +83,4 @@ class Example(ActuationSchema[ExampleParameters]):
         if now.for_s and elapsed_s >= now.for_s:
             self.finish()
             return
-        self.submit("HeadYaw", now.amplitude * sin(2.0 * pi * elapsed_s / now.turn_s))
+        self.submit(self._pan, now.amplitude * sin(2.0 * pi * elapsed_s / now.turn_s))

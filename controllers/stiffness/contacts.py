@@ -268,8 +268,8 @@ class PostureCfg(Checked):
     """Root mean square difference below which a typical posture is close, in rad; 0
     disables it. The typical postures of the NAO are at least 0.38 from each other,
     except StandInit and PoseInit (0.04), whose effectors are the same."""
-    ignored_joints: tuple[str, ...] = ("LHand", "RHand", "LWristYaw", "RWristYaw")
-    """Joints with weight 0; names that the robot does not have are skipped."""
+    ignored_joints: tuple[str, ...] | None = None
+    """Joints with weight 0; None: the robot's role `idle_joints`."""
 
 
 class PostureMatcher:
@@ -282,7 +282,10 @@ class PostureMatcher:
         self._angles = np.array([p.angles for p in typical]).reshape(
             len(typical), len(robot.joints)
         )
-        counts = [name not in cfg.ignored_joints for name in robot.joint_names]
+        ignored = cfg.ignored_joints
+        if ignored is None:
+            ignored = robot.roles.idle_joints
+        counts = [name not in ignored for name in robot.joint_names]
         self._weight: FloatArray = np.array(counts, dtype=np.float64)
         self._weight /= max(1.0, self._weight.sum())
         self._any: BoolArray = np.ones(len(robot.contact_points), dtype=np.bool_)

@@ -217,6 +217,8 @@ class InternalForces:
 
     motors: tuple[str, ...]
     """Names of the leg motors."""
+    is_right: BoolArray
+    """(n,) True for a motor of the role's right leg."""
     measured: FloatArray
     """(n,) measured torques in N·m, without gear friction."""
     least: FloatArray
@@ -296,6 +298,9 @@ def find_internal_forces(
     directions, size, _ = np.linalg.svd(reached, full_matrices=False)
     return InternalForces(
         motors=tuple(robot.motor_names[i] for i in legs),
+        is_right=np.array(
+            [bool({*robot.motors[i].joints} & {*robot.leg("right")}) for i in legs]
+        ),
         measured=problem.motor_effort(effort)[legs],
         least=least.motor_effort[legs],
         patterns=directions[:, size > SMALLEST_SHARE * size[0]],

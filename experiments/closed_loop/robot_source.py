@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nao_testbed.sim.robot import SimulationCfg
 
 
-SIMULATOR, START_POSTURE = "simulator", "Stand"
+SIMULATOR = "simulator"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class SimulatorSource:
 
     robot_folder: Path = field(default_factory=default_robot_folder)
     posture: str | None = None
-    """Posture; None: Stand, or the robot's first posture."""
+    """Name or role; None: the upright one."""
     simulation: "SimulationCfg | None" = None
     """Settings of the simulation; None: a healthy robot on level ground."""
 
@@ -50,12 +50,12 @@ class SimulatorSource:
         )
 
         robot = load_robot(self.robot_folder)
-        posture = robot.posture_name(self.posture, START_POSTURE)
+        posture = robot.posture_name(self.posture, "upright")
         return SimulatedRobot(robot, self.simulation or SimulationCfg(), posture)
 
     def goal(self, robot: Robot) -> FloatArray | None:
         """Return the set-points of the posture, (n_joints,) in rad."""
-        return robot.posture(robot.posture_name(self.posture, START_POSTURE)).angles
+        return robot.posture(robot.posture_name(self.posture, "upright")).angles
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -245,8 +245,8 @@ class TrialLog:
         return TrialResult(
             controller=name,
             joints=joints,
-            left_leg_rise_k=leg_rise(joints, "L"),
-            right_leg_rise_k=leg_rise(joints, "R"),
+            left_leg_rise_k=leg_rise(joints, robot.leg("left")),
+            right_leg_rise_k=leg_rise(joints, robot.leg("right")),
             fell=fell,
             failure=failure,
             sim_s=sim.time_s,

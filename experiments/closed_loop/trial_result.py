@@ -4,6 +4,7 @@ Tables, pages, JSON and sweeps use this record: `as_json` writes it, `json_as` r
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any
 
@@ -121,17 +122,16 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def leg_rise(joints: dict[str, JointResult], side: str) -> float | None:
-    """Return the sum of the temperature rises of a leg's five joints in K.
+def leg_rise(joints: Mapping[str, JointResult], names: tuple[str, ...]) -> float | None:
+    """Return the sum of the rises of a leg's joints in K.
 
     Args:
-        joints: joint name to result.
-        side: `L` or `R`.
+        joints: by joint name.
+        names: joints of the leg (`Robot.leg`).
 
     Returns:
         The sum, or None if the robot has no such leg.
     """
-    names = [side + joint for joint in LEG_JOINTS]
-    if not all(name in joints for name in names):
+    if not names or not all(name in joints for name in names):
         return None
     return sum(joints[name].rise_k for name in names)

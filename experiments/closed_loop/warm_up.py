@@ -67,13 +67,14 @@ def main() -> None:
     )
 
     robot = load_robot()
+    posture = robot.posture_name(None)
     runs = [(default_engine(), *run) for run in SECONDS.items()]
     if find_spec("mujoco"):  # MuJoCo's ticks are a separate kernel
         runs.append(("mujoco", "smart", SECONDS["smart"]))
     for engine, name, seconds in runs:
         cfg = SimulationCfg(world=WorldCfg(engine=engine))
-        sim = SimulatedRobot(robot, cfg, "PoseInit")
-        loop = Loop(sim, make_controller(name), robot.posture("PoseInit").angles)
+        sim = SimulatedRobot(robot, cfg, posture)
+        loop = Loop(sim, make_controller(name), robot.posture(posture).angles)
         run_for(loop, seconds)
         sim.close()
 

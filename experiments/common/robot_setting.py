@@ -37,8 +37,6 @@ Joints = Mapping[Name, FiniteFloat]
 """Numbers by joint."""
 CONTROL_PERIOD = 0.02
 """Period of the stiffness controller in s: 20 ms."""
-DEFAULT_POSTURE = "PoseInit"
-"""Posture of ES2659053; a robot without it uses its first posture."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ class OptionSpec:
     option: str
     help: str
     metavar: str | None = None
-    example: str = "LAnklePitch=2.0"
+    example: str = "JOINT=2.0"
     """Example of a value by joint or link."""
     is_text: bool = False
     """True if the value by joint or link is a text; False: a number."""
@@ -80,8 +78,8 @@ class RobotSetting:
         str | None,
         OptionSpec(
             "posture",
-            "Posture to hold; default: the preset's, else PoseInit, else the "
-            "robot's first.",
+            "Posture to hold, by name or role; default: the preset's, else the "
+            "robot's default.",
         ),
     ] = None
     effort_limits: Annotated[Joints, ResultSpec(key="effort_limits_nm")] = field(
@@ -95,7 +93,7 @@ class RobotSetting:
             "Current limit of a joint's motor in A, in addition to the torque limit; "
             "repeatable.",
             "JOINT=A",
-            "LKneePitch=0.5",
+            "JOINT=0.5",
         ),
         ResultSpec(omit_if_empty=True),
     ] = field(default_factory=dict)
@@ -133,7 +131,7 @@ class RobotSetting:
             "Payload of a link in kg, at its centre of mass or at X,Y,Z in its frame "
             "in m; repeatable.",
             "LINK[@X,Y,Z]=KG",
-            "torso=2.0",
+            "LINK=2.0",
         ),
         ResultSpec(config_path="simulation.world.payloads"),
     ] = field(default_factory=dict)
@@ -244,10 +242,11 @@ class RobotSetting:
     ] = None
     """Air temperature in °C; absent: that of the motor constants."""
     protection: Annotated[
-        Literal["none", "nao", "document"],
+        Literal["none", "robot", "nao", "document"],
         OptionSpec(
             "protection",
-            "Thermal protection: none, nao (statuses 0-3) or document (80 °C).",
+            "Thermal protection: none, robot (the robot's own thresholds), nao "
+            "(statuses 0-3) or document (80 °C).",
         ),
         ResultSpec("the protection", "simulation.protection"),
     ] = "none"
@@ -289,7 +288,7 @@ class RobotSetting:
 
     def posture_of(self, robot: Robot) -> str:
         """Return the name of the held posture; `check` validates it."""
-        return robot.posture_name(self.posture, DEFAULT_POSTURE)
+        return robot.posture_name(self.posture)
 
     def check(self, robot: Robot) -> None:
         """Check that the settings fit a robot.

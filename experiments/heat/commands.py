@@ -241,7 +241,7 @@ def xray_command(
     ] = False,
     posture: Annotated[
         str | None,
-        typer.Option(help="With --trials: posture to hold; default: PoseInit."),
+        typer.Option(help="With --trials: posture to hold; default: the robot's."),
     ] = None,
     engine: Annotated[
         str | None,

@@ -54,6 +54,9 @@ PUBLISHED = {
 """Name of our controller to published results: `fixed` is without, `smart` with the
 method."""
 
+OTHER_JOINT, HOT_JOINT = PUBLISHED["fixed"].end_degc
+"""Published joints, that of the right leg first."""
+
 PRESET, POSTURE, MINUTES = "document", "PoseInit", 15.0
 """Preset of the published robots, their posture, and the time in min."""
 

@@ -125,13 +125,13 @@ def make_setting(values: Mapping[str, Any], where: str) -> StandingCfg:
     return StandingCfg(**given)
 
 
-_BY_JOINT = 'give joints and numbers, as in {"LAnklePitch": 2.0}'
+_BY_JOINT = 'give joints and numbers, as in {"JOINT": 2.0}'
 _EXAMPLES = {
     **dict.fromkeys(
         ("misalignment_deg", "start_degc", "effort_limits", "current_limit_a"),
         _BY_JOINT,
     ),
-    "payload_kg": 'give links and numbers, as in {"torso": 2.0}',
+    "payload_kg": 'give links and numbers, as in {"LINK": 2.0}',
     "obstacles": f'give names and boxes, as in {{"table": "{EXAMPLE}"}}',
     "pushes": "give one experiments.regression.Push or several",
 }

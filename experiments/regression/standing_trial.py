@@ -256,7 +256,7 @@ class StandingTrial:
         else:
             raise BadInput(
                 "respects_limit needs either a limit or `of`, such as 0.8, "
-                '{"LKneePitch": 0.6} or of="smart".'
+                '{"JOINT": 0.6} or of="smart".'
             )
         allowed[made.time_s < after_s] = np.inf
         allowed[:, ~joint_mask(joints, made.joint_names)] = np.inf

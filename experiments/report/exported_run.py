@@ -14,7 +14,6 @@ from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.recording.run_folder import Run, read_run
 from nao_testbed.sim.recording.run_meta import recorded_robot
-from nao_testbed.sim.thermal.protection import PROTECTIONS
 
 WORLD = "world"
 """Name of the parent frame of the base; the other frames have the names of their
@@ -114,7 +113,8 @@ class ExportedRun:
 
     def diagnostics(self) -> Iterator[tuple[float, list[Diagnostic]]]:
         """Yield times in s with the diagnostics of the run and of each motor."""
-        warn, error, _ = PROTECTIONS["nao"].onset_degc
+        own = self.robot.protection
+        warn, error, _ = (np.inf,) * 3 if own is None else own.onset_degc
         degc = self.motors("temperature")
         stiffness = self.joints("stiffness")
         lead = [self.robot.joint_index(m.joints[0]) for m in self.robot.motors]

@@ -92,7 +92,7 @@ class IdentificationStory(Checked):
         if len(self.joints) < 2 or len(kinds) > 1:
             raise BadInput(
                 f"joints = {self.joints}; give two joints or more, with motors of one "
-                "kind, which share their constants, such as LHipPitch and LKneePitch."
+                "kind, which share their constants."
             )
         check_controllers([self.controller])
 

@@ -380,8 +380,8 @@ def trial_from_rows(trial: RecordedTrial, robot: Robot) -> TrialResult | None:
     return TrialResult(
         controller=trial.name,
         joints=joints,
-        left_leg_rise_k=leg_rise(joints, "L"),
-        right_leg_rise_k=leg_rise(joints, "R"),
+        left_leg_rise_k=leg_rise(joints, robot.leg("left")),
+        right_leg_rise_k=leg_rise(joints, robot.leg("right")),
         fell=failure is not None and "fell" in failure,
         failure=failure,
         sim_s=float(time_s[-1]),

@@ -59,10 +59,11 @@ class RobotWithLedgerCfg:
     """Configuration of the robot, its reservations, and their coupling."""
 
     posture: str | None = None
-    """Initial posture; None: Stand, or the robot's first one."""
+    """Name or role of the initial posture; None: the upright one."""
     simulation: SimulationCfg = field(default_factory=SimulationCfg)
     ledger: LedgerCfg = field(default_factory=LedgerCfg)
-    hot_engine: HotEngineCfg = field(default_factory=HotEngineCfg)
+    hot_engine: HotEngineCfg | None = None
+    """None: the robot's own thresholds."""
     posture_monitor: PostureMonitorCfg = field(default_factory=PostureMonitorCfg)
     transmitter: TransmitterCfg = field(default_factory=TransmitterCfg)
     commands: CommandControllerCfg = field(default_factory=CommandControllerCfg)
@@ -112,7 +113,7 @@ class RobotWithLedger(Leasing):
         """
         self.cfg = cfg = cfg or RobotWithLedgerCfg()
         tick_s = cfg.ledger.tick_s
-        posture = robot.posture_name(cfg.posture, "Stand")
+        posture = robot.posture_name(cfg.posture, "upright")
         self._posture_ticks = ticks_of(
             "posture monitor's period", cfg.posture_period_s, tick_s
         )

@@ -25,6 +25,7 @@ from nao_testbed.models.load.forms import JointRow, RobotFile, part_of
 from nao_testbed.models.load.library_files import has_library, load_library
 from nao_testbed.models.load.parts import (
     check_devices,
+    check_roles,
     load_contacts,
     load_force_sensors,
     load_groups,
@@ -95,9 +96,12 @@ def _read_robot(folder: Path) -> Robot:
         bodies=settings.bodies,
         thermal=settings.thermal,
         notes=urdf.notes,
+        roles=settings.roles,
+        protection=settings.protection,
     )
     robot = replace(robot, resources=load_resources(robot))
     check_resource_names(file, robot)
+    check_roles(file, robot)
     if has_library(folder):
         robot = replace(robot, library=LibraryOnDemand(partial(load_library, robot)))
     return robot

@@ -27,6 +27,7 @@ from nao_testbed.models.robot import (
     Vector3,
     VideoCamera,
 )
+from nao_testbed.models.roles import Roles, Thresholds
 from nao_testbed.models.values import (
     Name,
     NoneIfEmpty,
@@ -284,6 +285,8 @@ class RobotFile(_Part):
     bodies: dict[Name, tuple[ResourceName, ...]] = {}
     """Body types of the robot, each with the resources that it lacks."""
     thermal: Thermal = "published"
+    roles: Roles = Roles()
+    protection: Thresholds | None = None
 
 
 PartT = TypeVar("PartT")

@@ -4,6 +4,7 @@ Each function reads one table, or a part of `robot.yaml`, and checks it against 
 joints and the links of the URDF.
 """
 
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -34,6 +35,7 @@ from nao_testbed.models.robot import (
     Motor,
     OneNodeHeating,
     Posture,
+    Robot,
     TwoNodeHeating,
 )
 from nao_testbed.models.values import Name, Real
@@ -190,6 +192,50 @@ def check_devices(
             file.need("Link", device.link, links, where, kind, i, "link")
     for foot in settings.feet:
         file.need("Effector", foot, effectors, "contacts.csv", "feet")
+
+
+def check_roles(file: YamlFile[RobotFile], robot: Robot) -> None:
+    """Check that roles name parts of the robot, and that angles are in their range."""
+    roles = robot.roles
+    joints = [*robot.joint_names, *robot.groups]
+    links = [link.name for link in robot.links]
+    resources = [node.name for node in robot.resources.walk()]
+    head = {} if roles.head is None else vars(roles.head)
+    named: list[tuple[str, Collection[str], str, Mapping[Any, Collection[str]]]] = [
+        (
+            "Posture",
+            robot.postures,
+            "postures",
+            {k: [v] for k, v in roles.postures.items()},
+        ),
+        ("Joint", robot.joint_names, "head", {k: [v] for k, v in head.items()}),
+        ("Joint", joints, "legs", roles.legs),
+        (
+            "Joint",
+            joints,
+            "idle_joints",
+            dict(enumerate([x] for x in roles.idle_joints)),
+        ),
+        ("Link", links, "loads", dict(enumerate([x] for x in roles.loads))),
+        ("Link", links, "grips", dict(enumerate([x] for x in roles.grips))),
+        ("Joint", robot.joint_names, "breathing_deg", roles.breathing_deg),
+        ("Joint", robot.joint_names, "falling", roles.falling),
+        ("Resource", resources, "saving", {name: [name] for name in roles.saving}),
+    ]
+    where = f"robot {robot.name!r}"
+    for kind, known, role, entries in named:
+        for key, names in entries.items():
+            for name in names:
+                file.need(kind, name, known, where, "roles", role, key)
+    for heading, angles in roles.falling.items():
+        for name, angle in angles.items():
+            j = robot.joint_index(name)
+            low, high = float(robot.lower[j]), float(robot.upper[j])
+            if not low <= angle <= high:
+                file.fail(
+                    f"{name} is {angle} rad in falling; give {low} to {high}.",
+                    *("roles", "falling", heading, name),
+                )
 
 
 def _check_link(table: Table[Any], key: str, link: str, urdf: UrdfTree) -> None:

@@ -72,7 +72,9 @@ def write_urdf(folder: Path, name: str) -> str:
             shapes.fail(line, f"material {shape.material!r} is not in materials.csv.")
         all_shapes.append(shape)
         if shape.mirror == "yes":
-            all_shapes.append(mirrored(shape))
+            image = mirrored(shape)
+            shapes.need(line, "Mirrored link", image.link, links.rows, "links.csv")
+            all_shapes.append(image)
     header = HEADER.format(folder=folder.name, sources=_sources(links))
     text = [header, f'<robot name="{name}">']
     for material in materials:
@@ -193,13 +195,21 @@ def _difference(
     return None
 
 
+_PAIRS = (("L", "R"), ("l", "r"), ("Left", "Right"), ("left", "right"))
+_OTHER_SIDE = {a: b for pair in _PAIRS for a, b in (pair, pair[::-1])}
+_SIDE = re.compile(
+    rf"(?<![A-Za-z])({'|'.join(_OTHER_SIDE)})(?![a-z0-9])"
+    r"|(?<=[a-z0-9])(Left|Right)(?![a-z0-9])"
+)
+
+
 def mirror_name(name: str) -> str:
-    """Return the name of the mirror image: LHip to RHip, l_ankle to r_ankle."""
-    if name.startswith(("L", "R")) and name[1:2].isupper():
-        return {"L": "R", "R": "L"}[name[0]] + name[1:]
-    if name.startswith(("l_", "r_")):
-        return {"l": "r", "r": "l"}[name[0]] + name[1:]
-    return name
+    """Return the name of the mirror image: every word for a side is exchanged.
+
+    LHip is RHip, l_ankle r_ankle, left_foot right_foot, Hip_Left Hip_Right; a name
+    without a side is its own.
+    """
+    return _SIDE.sub(lambda found: _OTHER_SIDE[found[0]], name)
 
 
 def mirrored(shape: ShapeRow) -> ShapeRow:

@@ -85,7 +85,7 @@ class Payload(Checked):
         except ValueError as error:
             raise BadInput(
                 f"payload is at {place!r}; give a link, or a link and a position in "
-                "its frame in m, such as torso@-0.08,0,0.05."
+                "its frame in m, such as LINK@-0.08,0,0.05."
             ) from error
         return cls(link=link, mass_kg=mass_kg, position=(x, y, z))
 

@@ -1,7 +1,8 @@
 """Protections: reduction of stiffness when a motor gets too hot.
 
 `none` does nothing; `nao` reduces the joints of a hot motor in steps and restores the
-stiffness when it has cooled; `document` shuts down permanently.
+stiffness when it has cooled; `robot` does the same with the thresholds of the robot's
+own data; `document` shuts down permanently.
 
 NAO's statuses 0 to 3, each with its share of the commanded stiffness. Published facts
 [nao-lola] [hulk]: from 76 °C the stiffness is reduced (status 1) until the joint is
@@ -202,14 +203,31 @@ class Protection:
         return events
 
 
+def own_protection(robot: Robot) -> ProtectionCfg:
+    """Return the thresholds of a robot's own protection.
+
+    Raises:
+        BadInput: its data have none.
+    """
+    if robot.protection is None:
+        raise BadInput(
+            f"robot {robot.name!r} has no thresholds of its own; add `protection: "
+            "{onset_degc: [A, B, C], release_degc: [..], factor: [..]}` to its "
+            "robot.yaml, or choose another protection."
+        )
+    return ProtectionCfg(**vars(robot.protection))
+
+
 def make_protection(name: str, robot: Robot) -> Protection:
     """Return one of `PROTECTIONS` for the joints and motors of a robot.
 
     Raises:
         BadInput: the protection is unknown.
     """
+    if name == "robot":
+        return Protection(robot, own_protection(robot))
     if name not in PROTECTIONS:
         raise BadInput(
-            f"protection is {name!r}; choose one of {', '.join(PROTECTIONS)}."
+            f"protection is {name!r}; choose one of robot, {', '.join(PROTECTIONS)}."
         )
     return Protection(robot, PROTECTIONS[name])

@@ -64,8 +64,8 @@ def trial_result(controller: str, joints: dict[str, JointResult]) -> TrialResult
     return TrialResult(
         controller=controller,
         joints=joints,
-        left_leg_rise_k=leg_rise(joints, "L"),
-        right_leg_rise_k=leg_rise(joints, "R"),
+        left_leg_rise_k=leg_rise(joints, tuple("L" + name for name in LEG_JOINTS)),
+        right_leg_rise_k=leg_rise(joints, tuple("R" + name for name in LEG_JOINTS)),
         fell=False,
         failure=None,
         sim_s=900.0,

@@ -232,11 +232,18 @@ class DegradedMode:
                 )
 
 
-ENERGY_SAVING = DegradedMode(
-    name="energySaving", caps={"Head": 0.7, "Arms": 0.2, "Legs": 0.75}
-)
-"""Stiffness of a RoboCup team for standing and walking NAOs: arms 0.1 to 0.2, head 0.7,
-legs 0.75 [bhuman]."""
+ENERGY_SAVING = "energySaving"
+"""Name of the mode of `energy_saving`."""
+
+
+def energy_saving(robot: Robot) -> DegradedMode:
+    """Return the robot's mode of low stiffness, its role `saving`.
+
+    Raises:
+        MissingRole: it has none.
+    """
+    caps = robot.need_role(robot.roles.saving, "saving", f"mode {ENERGY_SAVING!r}")
+    return DegradedMode(name=ENERGY_SAVING, caps=caps)
 
 
 class DegradedModes:
@@ -308,6 +315,14 @@ class HotEngineCfg:
     as hot. With one reading per second, a cool motor at full effort warms by less than
     10 K in that time."""
 
+    @classmethod
+    def of(cls, robot: Robot) -> "HotEngineCfg":
+        """Return the thresholds of a robot's own protection, or the defaults."""
+        own = robot.protection
+        if own is None:
+            return cls()
+        return cls(onset_degc=own.onset_degc[0], release_degc=own.release_degc[0])
+
     def __post_init__(self) -> None:
         if not self.release_degc < self.onset_degc < float("inf"):
             raise BadInput(
@@ -335,7 +350,7 @@ class HotEngine:
     def __init__(
         self, ledger: Ledger, robot: Robot, cfg: HotEngineCfg | None = None
     ) -> None:
-        self.cfg = cfg or HotEngineCfg()
+        self.cfg = cfg or HotEngineCfg.of(robot)
         self._owner = VirtualOwner(ledger, self.cfg.name)
         leaf_of = {
             motor: leaf.name

@@ -26,6 +26,7 @@ owners of motors and stiffness: a higher priority, with preemption by priority. 
 from dataclasses import dataclass
 from math import degrees
 
+from nao_testbed.controllers.schemas.activation import Activation
 from nao_testbed.controllers.schemas.declaration import (
     Parameters,
     SchemaInfo,
@@ -38,6 +39,7 @@ from nao_testbed.controllers.schemas.schema import ActuationSchema, PerceptiveSc
 from nao_testbed.controllers.stiffness.dynamics import GRAVITY
 from nao_testbed.models import Robot
 from nao_testbed.models.resources import DeviceKind, ResourceNode
+from nao_testbed.models.roles import Heading
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,8 +60,9 @@ class FallWatchParameters(Parameters):
     """Time at rest that ends the fall, in s."""
     calm_deg_s: float = bounded(20.0, 0.0, 500.0, "degrees/s")
     """Turning speed below which the robot is at rest, in degrees/s."""
-    states: tuple[str, ...] = ("Stand", "Crouch")
-    """States in which the robot is on its feet."""
+    states: tuple[str, ...] = ()
+    """States in which the robot is on its feet; empty: those of the stored postures
+    that only feet carry."""
     group: str = "State"
     """Set of these states."""
 
@@ -100,6 +103,7 @@ class FallWatch(PerceptiveSchema[FallWatchParameters]):
         """Start without a fall."""
         self._balance = Balance(self.robot)
         self._weight = self.robot.total_mass * GRAVITY
+        self._states = self.parameters.states or _states_on_feet(self.robot)
         self._is_on_feet = False
         self._is_falling = False
         self._signs = 0
@@ -113,13 +117,13 @@ class FallWatch(PerceptiveSchema[FallWatchParameters]):
         self.write("margin_m", seen.capture_margin)
         state = self.active_state(now.group)
         if state is not None:
-            self._is_on_feet = state in now.states
+            self._is_on_feet = state in self._states
         if degrees(seen.tilt_rate) > now.calm_deg_s:
             self._last_motion_s = self.time_s
         if self._is_falling:
             if is_due(self.time_s - self._last_motion_s, now.calm_s):
                 self._is_falling = False
-                self._is_on_feet = state in now.states
+                self._is_on_feet = state in self._states
                 self._signs = 0
                 self.write("is_falling", False)
             return
@@ -136,33 +140,10 @@ class FallWatch(PerceptiveSchema[FallWatchParameters]):
             self.write("is_falling", True)
 
 
-AHEAD = {
-    "HeadPitch": -0.6,  # the face is up
-    "LShoulderPitch": 0.3,
-    "LShoulderRoll": 0.2,
-    "LElbowRoll": -0.6,
-    "RShoulderPitch": 0.3,
-    "RShoulderRoll": -0.2,
-    "RElbowRoll": 0.6,
-}
-BACKWARDS = {
-    "HeadPitch": 0.5,  # the chin is on the chest
-    "LShoulderPitch": 2.0,
-    "LShoulderRoll": 0.2,
-    "LElbowRoll": -0.3,
-    "RShoulderPitch": 2.0,
-    "RShoulderRoll": -0.2,
-    "RElbowRoll": 0.3,
-}
-SIDEWAYS = {
-    "HeadYaw": 0.0,
-    "LShoulderPitch": 1.4,
-    "LShoulderRoll": 0.6,
-    "LElbowRoll": -0.6,
-    "RShoulderPitch": 1.4,
-    "RShoulderRoll": -0.6,
-    "RElbowRoll": 0.6,
-}
+def _states_on_feet(robot: Robot) -> frozenset[str | None]:
+    """Return the states of the stored postures that only feet carry."""
+    on_feet = (p for p in robot.postures.values() if p.effectors)
+    return frozenset(p.state for p in on_feet if set(p.effectors) <= set(robot.feet))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,6 +175,14 @@ class ProtectFromFall(ActuationSchema[ProtectParameters]):
         motors = resources_of_all(robot, DeviceKind.MOTOR)
         return (*motors, *resources_of_all(robot, DeviceKind.STIFFNESS))
 
+    @classmethod
+    def check_activation(
+        cls, activation: Activation, parameters: ProtectParameters, robot: Robot
+    ) -> None:
+        """Raise for a robot without poses for a fall."""
+        del activation, parameters
+        robot.need_role(robot.roles.falling, "falling", f"schema {cls.info.name!r}")
+
     def ready(self) -> bool:
         """Return True if the robot falls."""
         return bool(self.read("fall watch.is_falling"))
@@ -202,7 +191,10 @@ class ProtectFromFall(ActuationSchema[ProtectParameters]):
         """Choose the pose for the side of the fall, and command it."""
         robot = self.robot
         side = abs(degrees(self.read("fall watch.heading_rad")))
-        pose = AHEAD if side <= 45.0 else BACKWARDS if side >= 135.0 else SIDEWAYS
+        heading: Heading = "sideways"
+        if side <= 45.0 or side >= 135.0:
+            heading = "ahead" if side <= 45.0 else "backwards"
+        pose = robot.roles.falling.get(heading, {})
         self._limits = _leaves_present(robot, DeviceKind.STIFFNESS)
         motors = set(_leaves_present(robot, DeviceKind.MOTOR))
         self._pose = {joint: angle for joint, angle in pose.items() if joint in motors}

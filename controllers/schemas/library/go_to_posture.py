@@ -36,8 +36,8 @@ class NoWayThere(TestbedError):
 class GoToPostureParameters(Parameters):
     """Goal posture and tolerances."""
 
-    posture: str = "Stand"
-    """Name of a stored posture."""
+    posture: str = "upright"
+    """Name or role of a stored posture."""
     tolerance_deg: float = bounded(15.0, 0.5, 30.0, "degrees")
     """Maximum difference of a joint from a reached posture, in degrees. Under the
     smart controller, the hip yaw-pitch motor of a crouching NAO stays 11 degrees
@@ -312,36 +312,36 @@ def _distance(posture: Posture, q: np.ndarray, joints: list[int]) -> float:
 class StandParameters(GoToPostureParameters):
     """Goal posture and tolerances."""
 
-    posture: str = "Stand"
+    posture: str = "upright"
 
 
 @dataclass(frozen=True, kw_only=True)
 class SitParameters(GoToPostureParameters):
     """Goal posture and tolerances."""
 
-    posture: str = "Sit"
+    posture: str = "sit"
 
 
 @dataclass(frozen=True, kw_only=True)
 class CrouchParameters(GoToPostureParameters):
     """Goal posture and tolerances."""
 
-    posture: str = "Crouch"
+    posture: str = "crouch"
 
 
 class Stand(GoToPosture):
-    """Schema that goes to Stand."""
+    """Schema that goes to the upright posture."""
 
     info = SchemaInfo("stand", "Stand up.", period_s=0.02, parameters=StandParameters)
 
 
 class Sit(GoToPosture):
-    """Schema that goes to Sit."""
+    """Schema that goes to the posture for sitting."""
 
     info = SchemaInfo("sit", "Sit down.", period_s=0.02, parameters=SitParameters)
 
 
 class Crouch(GoToPosture):
-    """Schema that goes to Crouch."""
+    """Schema that goes to the posture for crouching."""
 
     info = SchemaInfo("crouch", "Crouch.", period_s=0.02, parameters=CrouchParameters)

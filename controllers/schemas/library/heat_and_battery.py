@@ -162,8 +162,8 @@ RETRY_S = 10.0
 class CoolDownParameters(Parameters):
     """Temperatures and posture for cooling down."""
 
-    posture: str = "Stand"
-    """Name of a stored posture."""
+    posture: str = "upright"
+    """Name or role of a stored posture."""
     from_degc: float = bounded(70.0, 0.0, 200.0, "°C")
     """Temperature of the hottest motor at which the schema becomes ready, in °C."""
     until_degc: float = 55.0

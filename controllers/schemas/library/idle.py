@@ -9,8 +9,8 @@ the swing grows from zero over one breath, so that no joint jumps:
 
     y(t) = y0 + a Δ (1 - cos 2π f t) / 2,      a from 0 to the amplitude in 1 / f.
 
-In one breath the arms open by up to `ARMS_DEG`, or hips and ankles roll by up to
-`LEGS_DEG`, as far as possible without lifting a sole.
+In one breath the joints move by up to Δ, the robot's role `breathing_deg`: the arms
+open, or hips and ankles roll as far as possible without lifting a sole.
 """
 
 from dataclasses import dataclass
@@ -88,17 +88,6 @@ class Blink(ActuationSchema[BlinkParameters]):
         self._next_s = self.time_s + now.every_s * (1.0 + spread)
 
 
-ARMS_DEG = {
-    "LShoulderPitch": -4.0,
-    "RShoulderPitch": -4.0,
-    "LShoulderRoll": 4.0,
-    "RShoulderRoll": -4.0,
-    "LElbowRoll": -4.0,
-    "RElbowRoll": 4.0,
-}
-LEGS_DEG = {"LHipRoll": -2.0, "RHipRoll": -2.0, "LAnkleRoll": 2.0, "RAnkleRoll": 2.0}
-
-
 @dataclass(frozen=True, kw_only=True)
 class BreatheParameters(Parameters):
     """Rate, amplitude and limbs."""
@@ -158,13 +147,10 @@ class Breathe(ActuationSchema[BreatheParameters]):
 def _swings(parameters: BreatheParameters, robot: Robot) -> dict[str, float]:
     """Return joint to swing in degrees, for the joints that this robot has."""
     swings: dict[str, float] = {}
-    if "arms" in parameters.limbs:
-        swings |= ARMS_DEG
-    if "legs" in parameters.limbs:
-        swings |= LEGS_DEG
+    for limbs, angles in robot.roles.breathing_deg.items():
+        if limbs in parameters.limbs:
+            swings |= angles
+    feature = f"schema 'breathe' with limbs {parameters.limbs!r}"
+    robot.need_role(swings, "breathing_deg", feature)
     absent = robot.absent_joints
-    return {
-        joint: swing
-        for joint, swing in swings.items()
-        if joint in robot.joint_names and joint not in absent
-    }
+    return {joint: swing for joint, swing in swings.items() if joint not in absent}

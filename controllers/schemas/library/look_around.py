@@ -223,8 +223,8 @@ class Attention(PerceptiveSchema[AttentionParameters]):
     def start(self) -> None:
         """Start with all cells unseen."""
         now, robot = self.parameters, self.robot
-        self._yaw = robot.joint_index("HeadYaw")
-        self._pitch = robot.joint_index("HeadPitch")
+        head = robot.head("schema 'attention'")
+        self._yaw, self._pitch = map(robot.joint_index, head)
         self._ranges = (now.yaw_deg, now.up_deg, now.down_deg)
         width, height = 2.0 * now.yaw_deg, now.up_deg + now.down_deg
         self._map = CellGrid(
@@ -296,9 +296,6 @@ class SmoothPath:
         )
 
 
-HEAD = ("HeadYaw", "HeadPitch")
-
-
 @dataclass(frozen=True, kw_only=True)
 class LookAroundParameters(AttentionParameters):
     """Attention parameters, speed and times."""
@@ -328,10 +325,11 @@ class LookAround(ActuationSchema[LookAroundParameters]):
     ) -> tuple[str, ...]:
         """Return the motors of the head."""
         del parameters
-        return resources_of_joints(robot, HEAD)
+        return resources_of_joints(robot, robot.head(f"schema {cls.info.name!r}"))
 
     def start(self) -> None:
         """Activate attention, and start at the present head angles."""
+        self._head = self.robot.head(f"schema {self.info.name!r}")
         self._wake_attention()
         self._start_s = self.time_s
         self._paths: tuple[SmoothPath, ...] = ()
@@ -360,7 +358,7 @@ class LookAround(ActuationSchema[LookAroundParameters]):
         self.submit_all(
             {
                 joint: path.at(since_s)
-                for joint, path in zip(HEAD, self._paths, strict=True)
+                for joint, path in zip(self._head, self._paths, strict=True)
             }
         )
 
@@ -384,7 +382,7 @@ class LookAround(ActuationSchema[LookAroundParameters]):
         target = self.observation.target
         self._paths = tuple(
             SmoothPath(float(target[self.robot.joint_index(joint)]), goal, speed)
-            for joint, goal in zip(HEAD, goals, strict=True)
+            for joint, goal in zip(self._head, goals, strict=True)
         )
         self._path_s = self.time_s
         self._duration_s = max(path.length_s for path in self._paths)

@@ -208,8 +208,10 @@ def internal_figure(forces: InternalForces, title: str) -> "Figure":
     figure = new_figure(9.0, 3.8)
     axes = figure.subplots()
     place = np.arange(len(forces.motors))
-    is_left = np.array([name.startswith("L") for name in forces.motors])
-    for side, colour in ((is_left, COLOURS[1]), (~is_left, COLOURS[4])):
+    for side, colour in (
+        (~forces.is_right, COLOURS[1]),
+        (forces.is_right, COLOURS[4]),
+    ):
         axes.bar(place[side], forces.measured[side], 0.62, color=colour, alpha=0.45)
     axes.hlines(forces.least, place - 0.38, place + 0.38, color=INK, lw=1.2, ls=":")
     explained = forces.least + forces.internal

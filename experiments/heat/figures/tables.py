@@ -44,10 +44,8 @@ MAX_ROWS = 10
 
 def has_published_legs(result: HeatResult) -> bool:
     """Return True if the robot has the leg joints shown in ES2659053."""
-    return all(
-        trial.left_leg_rise_k is not None and trial.right_leg_rise_k is not None
-        for trial in result.trials.values()
-    )
+    legs = {side + joint for side in "LR" for joint in LEG_JOINTS}
+    return all(legs <= trial.joints.keys() for trial in result.trials.values())
 
 
 def why_not_comparable(result: HeatResult) -> str | None:

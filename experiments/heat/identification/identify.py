@@ -151,7 +151,7 @@ def _logs(
     if is_of_all and not cfg.joints:
         raise BadInput(
             f"{cfg.source} is a {'run' if is_run else 'log'} of all joints; give one "
-            f"or more of one kind, such as --joint LKneePitch."
+            f"or more of one kind, such as --joint {robot.joint_names[0]}."
         )
     if is_run:
         if cfg.gap_s is not None or cfg.trusts_units:

@@ -61,8 +61,7 @@ LEVEL_DEG = 0.2
 FRICTION_RANGE = (0.3, 3.0)
 """Range of the factor on gear friction, with a uniformly distributed logarithm."""
 LOAD_RANGE_KG = (0.05, 0.5)
-"""Range of the load of half of the robots, on one of `CARRIERS` or on the base."""
-CARRIERS = ("torso", "LForeArm", "RForeArm", "Head")
+"""Range of the load of half of the robots, on a link of the role `loads` or the base."""
 MEASURED_S = 3.0
 """Averaging time of the true power at the end, in s."""
 MOVED_S = 8.0
@@ -199,9 +198,7 @@ def drawn_setting(robot: Robot, cfg: TrialsCfg, k: int) -> RobotSetting:
     gear_friction = float(np.exp(rng.uniform(low, high)))
     payload_kg = {}
     if rng.random() < 0.5:
-        names = [link.name for link in robot.links]
-        links = [name for name in CARRIERS if name in names] or names[:1]
-        link = str(rng.choice(links))
+        link = str(rng.choice(robot.roles.loads or (robot.links[0].name,)))
         payload_kg[link] = float(rng.uniform(*LOAD_RANGE_KG))
     return replace(
         setting,

@@ -260,7 +260,7 @@ class Rebuilt:
 
     def setup(self) -> Setup:
         """Build the robot."""
-        posture = self.robot.posture_name(self.cfg.posture, "Stand")
+        posture = self.robot.posture_name(self.cfg.posture, "upright")
         sim = SimulatedRobot(self.robot, self.cfg.simulation, posture)
         sim.engine.place(self.q, self.position, self.quaternion)
         sim.restore(replace(self.state, engine=sim.engine.save()))

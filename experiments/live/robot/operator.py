@@ -48,7 +48,6 @@ OPERATOR = "operator"
 SPEED = np.deg2rad(60.0)
 """Maximum speed of a joint on the way to its angle, in rad/s."""
 FADE_S = 0.2
-HEAD = ("HeadYaw", "HeadPitch")
 
 Command = TurnHead | MoveJoint | GoTo | Play | Light | Say
 """Requests that need a token."""
@@ -164,10 +163,12 @@ class Operator:
         library = self._body.commands.library
         match action:
             case TurnHead(yaw_deg=yaw, pitch_deg=pitch):
-                return self._move_joints(dict(zip(HEAD, (yaw, pitch), strict=True)))
+                head = self._robot.head("turning the head")
+                return self._move_joints(dict(zip(head, (yaw, pitch), strict=True)))
             case MoveJoint(joint=joint, angle_deg=angle):
                 return self._move_joints({joint: angle})
             case GoTo(posture=posture):
+                posture = self._robot.posture_name(posture)
                 if posture not in self._robot.postures:
                     known = self._robot.postures
                     raise UnknownName("Posture", posture, known, "the robot")

@@ -140,7 +140,7 @@ def scenario_about(name: str) -> str:
 
 
 OTHER_OWNERS = frozenset(
-    {ROBOT_MODEL, HOT_ENGINE, BROKEN_ARM, ENERGY_SAVING.name, DIRECTOR, STIFFNESS_OWNER}
+    {ROBOT_MODEL, HOT_ENGINE, BROKEN_ARM, ENERGY_SAVING, DIRECTOR, STIFFNESS_OWNER}
 )
 """Owners that are not behaviours of a file: virtual owners (hot, broken, absent, energy
 saving), the scenario itself, the stiffness controller."""

@@ -26,8 +26,9 @@ from nao_testbed.experiments.scenarios.reading.behaviours import BehaviourForm
 from nao_testbed.experiments.scenarios.vocabulary.events import AnyEvent
 from nao_testbed.experiments.scenarios.vocabulary.expectations import AnyExpectation
 from nao_testbed.experiments.scenarios.vocabulary.lookup import Lookup
-from nao_testbed.models import Robot, default_robot_folder, load_robot
+from nao_testbed.models import Robot, load_robot
 from nao_testbed.models.library import Unit
+from nao_testbed.models.load import robot_names
 from nao_testbed.models.load.library_forms import LibraryForm
 from nao_testbed.models.values import PositiveSeconds, Seconds
 
@@ -126,11 +127,11 @@ class ScenarioFile(LibraryForm):
     about: Prose
     """Purpose, in a sentence or two."""
     robot: Name = "nao"
-    """`nao`, or the folder of another robot, relative to this file."""
+    """Name of a built-in robot, or folder of another one, relative to this file."""
     body: Name | None = None
     """Body type of the robot, such as H25; absent: all parts."""
     posture: Name | None = None
-    """Initial stored posture, at rest; absent: Stand, or the first one."""
+    """Initial stored posture, at rest; absent: the upright one."""
     duration_s: Annotated[PositiveSeconds, Strict()]
     """Simulated time in s."""
     seed: Annotated[int, Strict(), Field(ge=0)] = 0
@@ -163,16 +164,10 @@ def scenario_schema() -> dict[str, Any]:
     }
 
 
-BUILT_IN_ROBOT, DEFAULT_POSTURE = "nao", "Stand"
-
-
 def read_robot(form: ScenarioFile, file: Path, notes: Notes) -> Robot | None:
     """Return the robot with its initial body; None if it does not exist."""
-    folder = (
-        default_robot_folder()
-        if form.robot == BUILT_IN_ROBOT
-        else file.parent / form.robot
-    )
+    is_built_in = form.robot in robot_names()
+    folder = form.robot if is_built_in else file.parent / form.robot
     robot = notes.attempt(("robot",), load_robot, folder)
     if robot is None or form.body is None:
         return robot
@@ -181,7 +176,7 @@ def read_robot(form: ScenarioFile, file: Path, notes: Notes) -> Robot | None:
 
 def posture_of(form: ScenarioFile, robot: Robot) -> str:
     """Return the initial posture; the robot may lack it."""
-    return robot.posture_name(form.posture, DEFAULT_POSTURE)
+    return robot.posture_name(form.posture, "upright")
 
 
 def read_setting(form: ScenarioFile, robot: Robot, notes: Notes) -> RobotSetting:

@@ -34,7 +34,6 @@ from nao_testbed.sim.recording.run_folder import create_run_folder, read_run
 from nao_testbed.sim.recording.run_meta import recorded_robot
 from nao_testbed.sim.replayed_robot import read_observations
 
-DEFAULT_POSTURE = "Stand"
 """Initial posture if a recording names none."""
 SWITCH_S = 0.001
 """Switch interval of Python threads, in s: calls must not delay a slot."""
@@ -132,7 +131,7 @@ def open_log(folder: Path, robot_folder: Path | None = None) -> LogRobot:
         rows = np.maximum(rows, 0)
         base = base[0][rows], base[1][rows]
     known = posture if posture in robot.postures else None
-    return LogRobot(recorded, robot.posture_name(known, DEFAULT_POSTURE), base)
+    return LogRobot(recorded, robot.posture_name(known, "upright"), base)
 
 
 def run_serve(

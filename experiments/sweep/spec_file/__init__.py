@@ -254,7 +254,8 @@ class SweepHead(Part):
     about: Prose | None = None
     """Purpose of the sweep."""
     robot: Name | None = None
-    """Folder of the robot, relative to this file's folder; absent: the NAO."""
+    """Name of a built-in robot, or folder of another one, from this file's folder;
+    absent: the NAO."""
     robots: AtLeastOne = 1
     """Number of robots drawn from the distributions."""
     seed: Annotated[int, Field(ge=0)] = 0

@@ -66,6 +66,7 @@ from nao_testbed.models import (
 )
 from nao_testbed.models.files.csv_tables import read_text_of
 from nao_testbed.models.files.yaml_forms import FileErrors, Place, read_file
+from nao_testbed.models.load import find_robot_folder, robot_names
 from nao_testbed.models.resources import DeviceKind
 from nao_testbed.sim.engine.obstacles import obstacles_of
 
@@ -276,6 +277,8 @@ class _SpecReader:
         self._form = form
         self._notes = notes
         folder = None if form.robot is None else Path(form.robot).expanduser()
+        if form.robot in robot_names():
+            folder = find_robot_folder(form.robot)
         self._folder = None if folder is None else (path.parent / folder).resolve()
 
     def read(self) -> SweepSpec | None:

@@ -23,7 +23,9 @@ from nao_testbed.experiments.closed_loop.trial_result import (
     SMALLEST_LEAST_W,
 )
 from nao_testbed.experiments.heat.published import (
+    HOT_JOINT,
     MINUTES,
+    OTHER_JOINT,
     POSTURE,
     PUBLISHED,
     differences_line,
@@ -198,8 +200,8 @@ _RISES = {name: p.left_leg_rise_k + p.right_leg_rise_k for name, p in PUBLISHED.
 MEASURES = {
     "hot_leg_rise_k": {n: p.left_leg_rise_k for n, p in PUBLISHED.items()},
     "other_leg_rise_k": {n: p.right_leg_rise_k for n, p in PUBLISHED.items()},
-    "hot_joint_degc": {n: p.end_degc["LAnklePitch"] for n, p in PUBLISHED.items()},
-    "other_joint_degc": {n: p.end_degc["RHipPitch"] for n, p in PUBLISHED.items()},
+    "hot_joint_degc": {n: p.end_degc[HOT_JOINT] for n, p in PUBLISHED.items()},
+    "other_joint_degc": {n: p.end_degc[OTHER_JOINT] for n, p in PUBLISHED.items()},
     "rise_ratio": {n: rise / _RISES["fixed"] for n, rise in _RISES.items()},
 }
 """Outcome to controller to published value. The hot leg is the left one of ES2659053;

@@ -27,9 +27,9 @@ from nao_testbed.controllers.arbitration.events import (
     Unshifted,
 )
 from nao_testbed.controllers.arbitration.faults.virtual_owners import (
-    ENERGY_SAVING,
     BrokenPart,
     DegradedModes,
+    energy_saving,
 )
 from nao_testbed.controllers.arbitration.gate import Gate
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
@@ -426,7 +426,7 @@ class Attack:
             lambda: self.ask(rng.choice(OWNERS), frozenset(rng.sample(DEVICES, 3))),
             lambda: self.broken.inject([part], tick),
             lambda: self.broken.repair(self.broken.faults, tick),
-            lambda: self.modes.enter(ENERGY_SAVING, tick),
+            lambda: self.modes.enter(energy_saving(self.body.robot), tick),
             lambda: self.modes.leave("energySaving", tick),
             lambda: ledger.freeze([part], "hot", tick, effort_cap=0.5, is_total=False),
             lambda: ledger.freeze([part], "absent", tick),

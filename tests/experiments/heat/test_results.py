@@ -23,6 +23,7 @@ from nao_testbed.experiments.heat.experiment import (
 )
 from nao_testbed.experiments.heat.figures.tables import hottest
 from nao_testbed.experiments.heat.published import PUBLISHED, HeatResult, differences
+from nao_testbed.models import load_robot
 
 Make = Callable[..., HeatResult]
 PLAIN = JointResult(
@@ -45,8 +46,10 @@ def test_a_leg_sums_its_five_joints_and_no_other(rises: list[float]) -> None:
         for name, rise in zip(LEG_JOINTS, rises, strict=True)
     }
     joints["LHipYawPitch"] = joints["RHipRoll"] = replace(PLAIN, rise_k=1000.0)
-    assert leg_rise(joints, "L") == pytest.approx(math.fsum(rises))
-    assert leg_rise(joints, "R") is None
+    nao = load_robot()
+    assert leg_rise(joints, nao.leg("left")) == pytest.approx(math.fsum(rises))
+    assert leg_rise(joints, nao.leg("right")) is None
+    assert leg_rise(joints, ()) is None  # a robot without the role `legs`
 
 
 @pytest.mark.requirement("ST-24")

@@ -7,7 +7,10 @@ import pytest
 from numpy.typing import NDArray
 
 from nao_testbed.controllers import Command, Observation
-from nao_testbed.controllers.arbitration.faults.virtual_owners import ENERGY_SAVING
+from nao_testbed.controllers.arbitration.faults.virtual_owners import (
+    ENERGY_SAVING,
+    energy_saving,
+)
 from nao_testbed.experiments.shared_robot.behaviours import SlotsFailed
 from nao_testbed.experiments.shared_robot.robot_with_ledger import (
     RobotWithLedger,
@@ -80,8 +83,8 @@ class BodyAttack(Attack):
         calls = (
             lambda: coupled.break_parts([part]),
             lambda: coupled.repair_parts(coupled.broken.faults),
-            lambda: coupled.modes.enter(ENERGY_SAVING, tick),
-            lambda: coupled.modes.leave(ENERGY_SAVING.name, tick),
+            lambda: coupled.modes.enter(energy_saving(self.body.robot), tick),
+            lambda: coupled.modes.leave(ENERGY_SAVING, tick),
             lambda: coupled.change_body(rng.choice(["H21", "H25"])),
             lambda: coupled.hot_engine.step(
                 np.full(len(self.body.robot.motors), rng.choice([30.0, 95.0])), tick

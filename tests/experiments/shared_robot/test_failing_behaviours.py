@@ -101,7 +101,7 @@ def test_the_hot_motor_of_a_behaviour_that_fails_is_capped(
         body.pass_heat(heat, 300.0, lambda: bool(body.hot_engine.hot))
     assert body.hot_engine.hot == ("HeadYaw",)
     body.slot()
-    assert body.sim.read().stiffness[joint] == body.cfg.hot_engine.effort_cap
+    assert body.sim.read().stiffness[joint] == body.hot_engine.cfg.effort_cap
 
 
 @pytest.mark.requirement("RM-65")

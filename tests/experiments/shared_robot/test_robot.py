@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from nao_testbed.controllers.arbitration.events import Event, Executed
-from nao_testbed.controllers.arbitration.faults.virtual_owners import ENERGY_SAVING
+from nao_testbed.controllers.arbitration.faults.virtual_owners import (
+    ENERGY_SAVING,
+    energy_saving,
+)
 from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
 from nao_testbed.controllers.arbitration.tokens import Refusal
 from nao_testbed.controllers.interface.robot_interface import Observation
@@ -120,7 +123,7 @@ def test_a_robot_whose_legs_are_hot_goes_on_standing(
     assert set(body.hot_engine.hot) == set(hot)
     joints = [robot.joint_index(name) for name in hot]
     seen = body.sim.read()
-    assert seen.stiffness[joints].max() == body.cfg.hot_engine.effort_cap
+    assert seen.stiffness[joints].max() == body.hot_engine.cfg.effort_cap
     assert not body.sim.has_fallen()
     sag = np.abs(seen.q - robot.posture(posture).angles)[joints]
     assert np.rad2deg(sag.max()) < 1.0
@@ -168,9 +171,9 @@ def test_a_degraded_mode_bounds_what_reaches_the_joints(couple: Couple) -> None:
         return float(body.sim.read().stiffness[joint])
 
     before = stiffness()
-    body.modes.enter(ENERGY_SAVING, body.tick)
+    body.modes.enter(energy_saving(body.sim.robot), body.tick)
     within = stiffness()
-    body.modes.leave(ENERGY_SAVING.name, body.tick)
+    body.modes.leave(ENERGY_SAVING, body.tick)
     assert (before, within, stiffness()) == (1.0, 0.2, 1.0)
     assert body.ledger.authorise(token, SHOULDER) is None
 

@@ -4,9 +4,9 @@ import pytest
 
 from nao_testbed.controllers.arbitration.events import Frozen, Revoked
 from nao_testbed.controllers.arbitration.faults.virtual_owners import (
-    ENERGY_SAVING,
     DegradedMode,
     DegradedModes,
+    energy_saving,
 )
 from nao_testbed.models import BadInput, Robot, UnknownName
 from tests.controllers.arbitration.ledger_setup import LedgerSetup, outcome_of
@@ -18,10 +18,12 @@ def stage(nao: Robot) -> LedgerSetup:
 
 
 @pytest.mark.requirement("RM-46")
-def test_saving_energy_caps_joints_that_stay_usable(stage: LedgerSetup) -> None:
+def test_saving_energy_caps_joints_that_stay_usable(
+    stage: LedgerSetup, nao: Robot
+) -> None:
     stage.owners("wave", "look")
     token = stage.take("wave", "Left arm")
-    DegradedModes(stage.ledger).enter(ENERGY_SAVING, 1)
+    DegradedModes(stage.ledger).enter(energy_saving(nao), 1)
     stage.at(0.01)
     assert stage.may(token, "LHand") is None
     assert outcome_of(stage.ask("look", "Head")).is_granted
@@ -58,10 +60,10 @@ def test_a_mode_entered_again_changes(stage: LedgerSetup) -> None:
 
 @pytest.mark.requirement("RM-45")
 def test_a_mode_whose_end_the_ledger_did_not_take_is_still_in_force(
-    stage: LedgerSetup,
+    stage: LedgerSetup, nao: Robot
 ) -> None:
     modes = DegradedModes(stage.ledger)
-    modes.enter(ENERGY_SAVING, 5)
+    modes.enter(energy_saving(nao), 5)
     with pytest.raises(BadInput, match="a tick must not decrease"):
         modes.leave("energySaving", 1)
     assert modes.in_force == ("energySaving",)

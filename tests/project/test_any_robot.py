@@ -1,0 +1,73 @@
+"""Product code names no joint, link or posture of one robot: these are data.
+
+A text counts that is such a name, or that contains one as a word. The verbs among the
+postures ("Stand up.") count only alone. Docstrings and comments do not count: they say
+on which robot a number was measured.
+"""
+
+import ast
+import re
+from pathlib import Path
+
+from nao_testbed.models import load_robot
+from tests.project.sources import parsed
+
+ROOT = Path(__file__).parents[2]
+ROOMS = ("controllers", "sim", "experiments", "models", "src/nao_testbed", "studies")
+ALLOWED = (
+    "experiments/server/naoqi/",  # the interface of that robot
+    "sim/naoqi/",  # its driver
+    "experiments/heat/published.py",  # what was published of that robot,
+    "studies/predict_published/",  # and what was made of it
+    "studies/preset_search.py",
+    "studies/example_log.py",  # a made-up log of that robot, for a notebook
+)
+VERBS = {"Stand", "Sit", "Crouch"}
+
+
+def names() -> set[str]:
+    nao = load_robot("nao")
+    return {*nao.joint_names, *(link.name for link in nao.links), *nao.postures}
+
+
+def docstrings(tree: ast.Module) -> set[ast.expr]:
+    """Return the texts that stand alone: docstrings of all kinds."""
+    return {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+
+
+def found(text: str) -> list[str]:
+    """Return the texts in a module that name a part of the robot."""
+    tree, known = parsed(text), names()
+    spoken = docstrings(tree)
+    words = re.compile(rf"(?<!\w)({'|'.join(sorted(known - VERBS))})(?!\w)")
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if node not in spoken and (node.value in known or words.search(node.value))
+    ]
+
+
+def test_product_code_names_no_part_of_a_robot() -> None:
+    files = {
+        path.relative_to(ROOT).as_posix(): path
+        for room in ROOMS
+        for path in (ROOT / room).rglob("*.py")
+        if not any(parent.is_symlink() for parent in path.parents)
+    }
+    assert len(files) > 300
+    assert all(any(file.startswith(a) for file in files) for a in ALLOWED)
+    literals = [
+        f"{file}: {text!r}"
+        for file, path in files.items()
+        if not file.startswith(ALLOWED)
+        for text in found(path.read_text("utf-8"))
+    ]
+    assert not literals, f"{len(literals)} names:\n" + "\n".join(literals)
+
+
+def test_a_name_is_noticed() -> None:
+    code = '''"""LKneePitch."""
+say(f"turn {x} of HeadYaw=1"); go("Stand"); tell("Stand up."); x = "torso@0,0,0"
+'''
+    assert sorted(found(code)) == [" of HeadYaw=1", "Stand", "torso@0,0,0"]
