@@ -57,7 +57,7 @@ class NudgeCfg(Checked):
     large_step_rad: Positive = 0.0035
     """Step for a larger servo error, in rad."""
     bound_rad: Positive = 3.0 * DEGREE
-    """Maximum shift of a joint, in rad."""
+    """Maximum shift of a joint, in rad: an angle on every robot."""
     threshold_a: NotNegative = 0.1
     """Current below which a joint is skipped, in A."""
     high_shift_rad: NotNegative = 1.5 * DEGREE

@@ -40,7 +40,8 @@ class SetPointShiftCfg(Checked):
     rate_rad_s: Positive = 0.6 * DEGREE
     """v_max in rad/s: 3° in 5 s, a fifth of the speed of a moving robot."""
     bound_rad: Positive = 3.0 * DEGREE
-    """s_max of a motor in rad: covers calibration errors of 2°, and some play."""
+    """s_max of a motor in rad: covers calibration errors of 2°, and some play. An angle
+    on every robot, since it bounds the change of posture: no share of its limits."""
     gear_share: Fraction = 1.0
     """Share of gear friction that may carry a load; 0: none."""
 

@@ -97,7 +97,7 @@ class FootOffset(Checked):
     """Two values of ES2659053: with a foot on the ground, and without."""
 
     on_ground: Fraction = 0.25
-    """[ES2659053T3 ¶320]"""
+    """[ES2659053T3 ¶320]; as every offset, a share of the robot's own torque limits."""
     airborne: Fraction = 0.1
     """[ES2659053T3 ¶320]"""
 

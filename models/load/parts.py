@@ -4,7 +4,7 @@ Each function reads one table, or a part of `robot.yaml`, and checks it against 
 joints and the links of the URDF.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -196,46 +196,43 @@ def check_devices(
 
 def check_roles(file: YamlFile[RobotFile], robot: Robot) -> None:
     """Check that roles name parts of the robot, and that angles are in their range."""
-    roles = robot.roles
-    joints = [*robot.joint_names, *robot.groups]
-    links = [link.name for link in robot.links]
-    resources = [node.name for node in robot.resources.walk()]
-    head = {} if roles.head is None else vars(roles.head)
-    named: list[tuple[str, Collection[str], str, Mapping[Any, Collection[str]]]] = [
-        (
-            "Posture",
-            robot.postures,
-            "postures",
-            {k: [v] for k, v in roles.postures.items()},
-        ),
-        ("Joint", robot.joint_names, "head", {k: [v] for k, v in head.items()}),
-        ("Joint", joints, "legs", roles.legs),
-        (
-            "Joint",
-            joints,
-            "idle_joints",
-            dict(enumerate([x] for x in roles.idle_joints)),
-        ),
-        ("Link", links, "loads", dict(enumerate([x] for x in roles.loads))),
-        ("Link", links, "grips", dict(enumerate([x] for x in roles.grips))),
-        ("Joint", robot.joint_names, "breathing_deg", roles.breathing_deg),
-        ("Joint", robot.joint_names, "falling", roles.falling),
-        ("Resource", resources, "saving", {name: [name] for name in roles.saving}),
-    ]
-    where = f"robot {robot.name!r}"
-    for kind, known, role, entries in named:
-        for key, names in entries.items():
-            for name in names:
-                file.need(kind, name, known, where, "roles", role, key)
-    for heading, angles in roles.falling.items():
+    joints, links = robot.joint_names, [link.name for link in robot.links]
+    known: dict[str, tuple[str, Collection[str]]] = {
+        "postures": ("Posture", robot.postures),
+        "saving": ("Resource", [node.name for node in robot.resources.walk()]),
+        **dict.fromkeys(("loads", "grips"), ("Link", links)),
+        **dict.fromkeys(("legs", "idle_joints"), ("Joint", (*joints, *robot.groups))),
+        **dict.fromkeys(("head", "breathing_deg", "falling"), ("Joint", joints)),
+    }
+    for role, (kind, names) in known.items():
+        for name, *place in _names_in(getattr(robot.roles, role)):
+            where = f"robot {robot.name!r}"
+            file.need(kind, name, names, where, "roles", role, *place)
+    for heading, angles in robot.roles.falling.items():
         for name, angle in angles.items():
-            j = robot.joint_index(name)
-            low, high = float(robot.lower[j]), float(robot.upper[j])
-            if not low <= angle <= high:
+            joint = robot.joints[robot.joint_index(name)]
+            if not joint.lower <= angle <= joint.upper:
                 file.fail(
-                    f"{name} is {angle} rad in falling; give {low} to {high}.",
+                    f"{name} is {angle} rad in falling; give {joint.lower} to "
+                    f"{joint.upper}.",
                     *("roles", "falling", heading, name),
                 )
+
+
+def _names_in(value: Any, *place: str | int) -> Iterator[tuple[Any, ...]]:
+    """Yield each name in the value of a role, and its place below the role."""
+    if isinstance(value, str):
+        yield (value, *place)
+    elif isinstance(value, float):
+        yield (place[-1], *place)
+    elif isinstance(value, tuple):
+        for i, name in enumerate(value):
+            yield (name, *place, i)
+    elif value is not None:
+        for key, inner in dict(
+            value if isinstance(value, Mapping) else vars(value)
+        ).items():
+            yield from _names_in(inner, *place, key)
 
 
 def _check_link(table: Table[Any], key: str, link: str, urdf: UrdfTree) -> None:
