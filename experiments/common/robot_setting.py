@@ -242,7 +242,7 @@ class RobotSetting:
     ] = None
     """Air temperature in °C; absent: that of the motor constants."""
     protection: Annotated[
-        Literal["none", "robot", "nao", "document"],
+        Literal["none", "nao", "document", "robot"],
         OptionSpec(
             "protection",
             "Thermal protection: none, robot (the robot's own thresholds), nao "

@@ -228,6 +228,6 @@ def make_protection(name: str, robot: Robot) -> Protection:
         return Protection(robot, own_protection(robot))
     if name not in PROTECTIONS:
         raise BadInput(
-            f"protection is {name!r}; choose one of robot, {', '.join(PROTECTIONS)}."
+            f"protection is {name!r}; choose one of {', '.join(PROTECTIONS)}, robot."
         )
     return Protection(robot, PROTECTIONS[name])

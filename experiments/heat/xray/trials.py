@@ -61,7 +61,7 @@ LEVEL_DEG = 0.2
 FRICTION_RANGE = (0.3, 3.0)
 """Range of the factor on gear friction, with a uniformly distributed logarithm."""
 LOAD_RANGE_KG = (0.05, 0.5)
-"""Range of the load of half of the robots, on a link of the role `loads` or the base."""
+"""Range of the load of half of the robots, on a link of `loads` or on the base."""
 MEASURED_S = 3.0
 """Averaging time of the true power at the end, in s."""
 MOVED_S = 8.0

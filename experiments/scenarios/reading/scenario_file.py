@@ -27,8 +27,8 @@ from nao_testbed.experiments.scenarios.vocabulary.events import AnyEvent
 from nao_testbed.experiments.scenarios.vocabulary.expectations import AnyExpectation
 from nao_testbed.experiments.scenarios.vocabulary.lookup import Lookup
 from nao_testbed.models import Robot, load_robot
+from nao_testbed.models.folders import robot_names
 from nao_testbed.models.library import Unit
-from nao_testbed.models.load import robot_names
 from nao_testbed.models.load.library_forms import LibraryForm
 from nao_testbed.models.values import PositiveSeconds, Seconds
 

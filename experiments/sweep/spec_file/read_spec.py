@@ -66,7 +66,7 @@ from nao_testbed.models import (
 )
 from nao_testbed.models.files.csv_tables import read_text_of
 from nao_testbed.models.files.yaml_forms import FileErrors, Place, read_file
-from nao_testbed.models.load import find_robot_folder, robot_names
+from nao_testbed.models.folders import find_robot_folder, robot_names
 from nao_testbed.models.resources import DeviceKind
 from nao_testbed.sim.engine.obstacles import obstacles_of
 

@@ -27,7 +27,7 @@ body: T15  #! Did you mean 'T14'?
 seed: -1  #! greater than or equal to 0
 world: {slope_deg: 31}  #! less than or equal to 30
 simulation:
-  protection: nao6  #! 'none', 'nao' or 'document'
+  protection: nao6  #! 'none', 'nao', 'document' or 'robot'
   misalignment_deg:
     LAnklePich: 1  #! Did you mean 'LAnklePitch'?
     LKneePitch: 200  #! allows at most
@@ -35,7 +35,7 @@ simulation:
   payload_kg:
     Torso: 1  #! Did you mean 'torso'?
     l_gripper: 60  #! payload in kg = 60.0
-    torso@1,2: 1  #! such as torso@-0.08,0,0.05
+    torso@1,2: 1  #! such as LINK@-0.08,0,0.05
     torso@0,0,5: 1  #! a payload's position in m = 5.0
   obstacles:
     table: 0.3,0.6@1,0,0.3  #! such as 0.3,0.6,0.02@0.25,0,0.3
