@@ -28,7 +28,7 @@ class StrictPart:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Head(StrictPart):
+class HeadJoints(StrictPart):
     """Joints that turn the head."""
 
     pan: Name
@@ -73,7 +73,7 @@ class Roles(StrictPart):
 
     postures: Mapping[PostureRole, Name] = field(default_factory=dict)
     """Stored postures: `default` of experiments, `upright`, `crouch` and `sit`."""
-    head: Head | None = None
+    head: HeadJoints | None = None
     legs: Mapping[Side, tuple[Name, ...]] = field(default_factory=dict)
     """Joints whose temperature rises are summed in results, by leg."""
     idle_joints: tuple[Name, ...] = ()
