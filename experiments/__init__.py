@@ -1,12 +1,12 @@
-"""Experiments: the closed loop of a robot and a controller, and what is built on it.
+"""Experiments with the closed loop of a robot and a controller.
 
     loop = Loop(sim, SmartStiffness(), robot.posture("PoseInit").angles)
     run_for(loop, 5.0)  # seconds
 
     result = run_heat(HeatCfg(preset="document"), Path("runs/heat"))
 
-Names are imported when they are first used, from where `__init__.pyi` says, so that
-`nao-testbed --help` is quick.
+Names are imported on first use, from the modules in `__init__.pyi`, so that
+`nao-testbed --help` is fast.
 """
 
 import sys
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import lazy_loader
 
-if Path(sys.argv[0]).stem == "nao-testbed":  # the command, which loads for a while
+if Path(sys.argv[0]).stem == "nao-testbed":  # the command, which takes time to load
     from nao_testbed.experiments.common.signals import end_while_loading
 
     end_while_loading()

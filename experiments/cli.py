@@ -88,7 +88,7 @@ def replay_command(
 
 
 def study_command(context: typer.Context) -> None:
-    """Run a study of the checkout; without a name, list the studies."""
+    """Run a study from the checkout; without a name, list the studies."""
     checkout = Path(__file__).resolve().parents[1]
     if not (checkout / "studies").is_dir():
         raise BadInput(
@@ -126,7 +126,7 @@ class _Listed(WholeHelp):
         """
         if cmd_name in MOVED:
             raise BadInput(
-                f"{cmd_name} runs from a checkout now; call `{MOVED[cmd_name]}` there."
+                f"{cmd_name} has moved: in a checkout, call `{MOVED[cmd_name]}`."
             )
         return super().get_command(ctx, cmd_name)
 
@@ -134,7 +134,8 @@ class _Listed(WholeHelp):
 app = Commands(
     cls=_Listed,
     help="A physics testbed for humanoid robots: heat, stiffness, shared resources.",
-    epilog="`nao-testbed study` lists studies, which run from a checkout.",
+    epilog="`nao-testbed study` lists further studies; they need a checkout of the "
+    "repository.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -206,7 +207,7 @@ def robot_command(
         typer.Option(
             "--copy",
             metavar="DIR",
-            help="Copy the robot's folder with its URDF; pass the copy to --robot.",
+            help="Copy the robot's folder with its URDF, for use with --robot.",
         ),
     ] = None,
     write_urdf: Annotated[

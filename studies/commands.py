@@ -1,6 +1,6 @@
-"""The command lines of the studies: `nao-testbed study NAME`, `python -m studies.NAME`.
+"""Command lines of the studies: `nao-testbed study NAME`, `python -m studies.NAME`.
 
-Heavy imports wait until a study runs.
+Heavy modules are imported when a study runs.
 """
 
 import sys
@@ -43,11 +43,11 @@ RANGES: Mapping[str, Any] = {
     "predict-published --repeats": Rounds,
     "predict-published --training": Robots,
 }
-"""As `experiments.common.ranges.RANGES` has those of the product."""
+"""Ranges of options, as in `experiments.common.ranges.RANGES`."""
 
 
 class _Study(PlainNumbers):
-    """A study's command; its numbers have ranges here before those of the product."""
+    """Command of a study, whose ranges here override those of the product."""
 
     def range_of(self, command: str, option: str) -> Any:
         """Return the range of an option."""
@@ -57,7 +57,7 @@ class _Study(PlainNumbers):
 
 app = Commands(
     cls=WholeHelp,
-    help="Run the studies of a checkout.",
+    help="Run a study of the repository.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -66,7 +66,7 @@ app = Commands(
 
 
 def run_study(name: str) -> None:
-    """Run one of them as a program; never returns."""
+    """Run a study as a program; never returns."""
     run(lambda: app([name, *sys.argv[1:]], prog_name="python -m studies"))
 
 
@@ -79,7 +79,7 @@ def preset_search(
     seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
     json_file: JsonOption = None,
 ) -> None:
-    """Find the preset 'document' from the published column 'without' alone."""
+    """Find the preset 'document' from the values published without the method."""
     from studies.preset_search import run_preset_search  # noqa: PLC0415  # heavy
 
     raise typer.Exit(run_preset_search(out, generations, seed, json_file))
@@ -132,7 +132,7 @@ def predict_published(
     ] = None,
     json_file: JsonOption = None,
 ) -> None:
-    """Predict the published column 'with' from robots that fit 'without' alone."""
+    """Predict the values with the method from robots that fit those without it."""
     from studies.predict_published.prediction import PredictionCfg  # noqa: PLC0415  # heavy
     from studies.predict_published.prediction_figures import run_prediction  # noqa: PLC0415  # heavy
 
@@ -173,18 +173,18 @@ def hand_guiding(
     robots: Annotated[
         int,
         typer.Option(
-            help="Number of robots: the configured one, and others "
-            "with miscalibrated joints."
+            help="Number of robots: the first has the given settings, the others "
+            "also random calibration errors."
         ),
     ] = 1,
     spread: Annotated[
-        float, typer.Option(help="Largest miscalibration of the others in degrees.")
+        float, typer.Option(help="Largest calibration error of the others in degrees.")
     ] = 1.0,
     robot: RobotOption = None,
     json_file: JsonOption = None,
     **setting: Any,
 ) -> None:
-    """Measure the force that moves a wrist by 5 cm, for each controller."""
+    """Measure the force that moves a wrist by 5 cm under each controller."""
     from nao_testbed.experiments.common.robot_setting import RobotSetting  # noqa: PLC0415  # beside it
     from studies.hand_guiding import (  # noqa: PLC0415  # heavy
         CONTROLLERS,

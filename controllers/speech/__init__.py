@@ -16,11 +16,11 @@ never changed implicitly."""
 
 
 def make_voice(name: str = VOICES[0]) -> Voice:
-    """Return a voice by its name.
+    """Return the voice with a name.
 
     Raises:
-        UnknownName: there is no such voice.
-        BadInput: it needs an extra that is not installed.
+        UnknownName: the voice does not exist.
+        BadInput: the voice needs an extra that is not installed.
     """
     if name not in VOICES:
         raise UnknownName("Voice", name, VOICES, "this installation")

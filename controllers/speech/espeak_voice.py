@@ -1,8 +1,8 @@
 """Intelligible speech by eSpeak NG [espeak-ng]; the extra `speech`.
 
 The library keeps a state between texts: a flutter of the pitch and a roughness that
-continue from the last text. With either, the same text gives another sound each time,
-so only variants without both are offered.
+continue from the last text. With either of them, the same text gives a different sound
+each time, so only variants without both are offered.
 """
 
 import ctypes
@@ -36,11 +36,12 @@ class EspeakVoice:
 
         Args:
             speaker: one of `SPEAKERS`.
-            language: eSpeak NG's name of it, such as `en`, `de` or `fr`.
+            language: language in the notation of eSpeak NG, such as `en`, `de` or `fr`.
 
         Raises:
-            UnknownName: there is no such speaker.
-            BadInput: the extra `speech` is not installed, or there is no such language.
+            UnknownName: the speaker does not exist.
+            BadInput: the extra `speech` is not installed, or the language does not
+                exist.
         """
         if speaker not in SPEAKERS:
             raise UnknownName("Speaker", speaker, SPEAKERS, "the voices of eSpeak NG")
@@ -57,7 +58,7 @@ class EspeakVoice:
         """Convert a text to sound.
 
         Raises:
-            BadInput: the text has no letter and no digit.
+            BadInput: the text has no letter or digit.
         """
         if not any(x.isalnum() for x in text):
             raise BadInput(f"nothing to say in {text!r}; give a letter or a digit.")
@@ -103,7 +104,7 @@ def _load() -> tuple[ctypes.CDLL, int]:
 
 
 def _resampled(sound: FloatArray, rate_hz: int) -> FloatArray:
-    """Resample a sound to `SAMPLE_RATE_HZ` by its spectrum; its ends are silent."""
+    """Resample a sound with silent ends to `SAMPLE_RATE_HZ` by its spectrum."""
     n = round(len(sound) * SAMPLE_RATE_HZ / rate_hz)
     spectrum = np.fft.rfft(sound)[: n // 2 + 1]
     return np.fft.irfft(spectrum, n) * (n / len(sound))

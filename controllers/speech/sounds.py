@@ -20,7 +20,8 @@ from nao_testbed.models import BadInput
 from nao_testbed.models.values import LONGEST_ENTRY_S, FloatArray
 
 SAMPLE_RATE_HZ = 16000
-"""Sample rate of all sounds made here; every loudspeaker of a NAO plays it."""
+"""Sample rate of all generated sounds in Hz, supported by every loudspeaker of a
+NAO."""
 
 
 class Voice(Protocol):
@@ -45,7 +46,7 @@ class Voice(Protocol):
 
 
 RAMP_S = 0.005
-"""Rise and fall time of a tone, in s: without it a click is audible."""
+"""Rise and fall time of a tone in s, which avoids an audible click."""
 
 
 def tone(
@@ -100,8 +101,8 @@ VOWEL_HZ = {
     "u": (300.0, 870.0, 2240.0),
     "y": (270.0, 2290.0, 3010.0),
 }
-"""First three formants by letter, in Hz: of the vowels in hod, head, heed, hawed and
-who'd."""
+"""Letter to the first three formants in Hz, those of the vowels in hod, head, heed,
+hawed and who'd."""
 NASAL_HZ = (270.0, 1000.0, 2200.0)
 """Formants of voiced consonants, in Hz: a vowel with its mouth closed."""
 BANDWIDTH_HZ = (50.0, 70.0, 110.0)

@@ -1,8 +1,9 @@
 """Built-in voice: syllables with the sound and duration of speech.
 
-It needs no library and is not intelligible: an `e` is an `e`, but words are not
-pronounced. Rhythm, length and melody are those of speech: five syllables a second,
-pauses at the marks, a pitch that falls, and rises before a question mark.
+It needs no library and is not intelligible: an `e` sounds like an `e`, but words are
+not pronounced. Rhythm, length and melody are those of speech: five syllables per
+second, pauses at punctuation marks, and a falling pitch that rises before a question
+mark.
 
 Letters are read roughly as in English: a group of vowels is one syllable, `e` at the
 end of a word and in `-ed` is silent, `u` after `q` too. Digits are spoken one by one, a
@@ -22,7 +23,7 @@ from nao_testbed.models.values import FloatArray
 
 VOWELS = "aeiouy"
 PAUSES_S = {",": 0.2, ";": 0.2, ":": 0.2, ".": 0.4, "!": 0.4, "?": 0.4}
-"""Silence after a mark, in s."""
+"""Silence after a punctuation mark, in s."""
 _DIGITS = (
     *("zero", "one", "two", "three", "four"),
     *("five", "six", "seven", "eight", "nine"),
@@ -96,7 +97,7 @@ def _syllables(letters: str) -> Iterator[Syllable]:
     begin = 0
     for i, (start, end) in enumerate(nuclei):
         stop = len(letters)
-        if i + 1 < len(nuclei):  # the next one gets the larger half of the consonants
+        if i + 1 < len(nuclei):  # the next gets the larger half of the consonants
             stop = end + (nuclei[i + 1][0] - end) // 2
         first, last = letters[start], letters[end - 1]
         yield Syllable(
@@ -137,7 +138,7 @@ class SyllableVoice:
     sample_rate_hz = SAMPLE_RATE_HZ
 
     def render(self, text: str) -> FloatArray:
-        """Convert a text to sound, 0.2 s a syllable and 0.2 or 0.4 s a pause.
+        """Convert a text to sound: 0.2 s per syllable, and pauses of 0.2 or 0.4 s.
 
         Raises:
             BadInput: the text has no letter and no digit.
@@ -164,7 +165,7 @@ def _say_phrase(phrase: Phrase) -> list[FloatArray]:
 
 
 def _say_syllable(syllable: Syllable, source: FloatArray) -> FloatArray:
-    """Return a syllable as long as its source."""
+    """Return the sound of a syllable with the length of its source."""
     n = round(CONSONANT_S * SAMPLE_RATE_HZ)
     begin = n * min(len(syllable.onset), 2)
     end = len(source) - n * min(len(syllable.coda), 2)

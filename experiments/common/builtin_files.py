@@ -1,4 +1,4 @@
-"""Files that come with the testbed and are asked for by name: scenarios, sweeps."""
+"""Built-in files of the testbed, selected by name: scenarios, sweeps."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,21 +9,21 @@ from nao_testbed.models.files import as_testbed_error
 
 @dataclass(frozen=True, kw_only=True)
 class BuiltinFiles:
-    """The YAML files of one folder of the testbed."""
+    """YAML files of one folder of the testbed."""
 
     kind: str
-    """What each of them is, in a word: `scenario`."""
+    """Kind of the files in one word, such as `scenario`."""
     folder: Path
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of the files without their ending, in alphabetical order."""
+        """Return the names of the files without suffix, in alphabetical order."""
         return tuple(sorted(path.stem for path in self.folder.glob("*.yaml")))
 
     def named(self, name: str) -> Path:
-        """Return the file of a name.
+        """Return the file with a name.
 
         Raises:
-            UnknownName: there is none of this name.
+            UnknownName: no file has this name.
         """
         return self._named(name, "the testbed")
 
@@ -31,8 +31,8 @@ class BuiltinFiles:
         """Return the file at a path, or the built-in file of this name.
 
         Raises:
-            UnknownName: there is no such file, and no built-in one has this name.
-            BadInput: it is a folder, or a path at which there is no file.
+            UnknownName: the file does not exist, and no built-in one has this name.
+            BadInput: the path is a folder, or does not exist.
         """
         path = Path(text)
         try:

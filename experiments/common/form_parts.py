@@ -1,8 +1,8 @@
 """Parts of YAML files: strict fields, unions selected by a key, notes.
 
-    class PushForm(Part): ...    # unknown keys are refused, no value is converted
-    by_key("an event", ACTIONS)  # the present key selects the model
-    notes.add(place, "...")      # all problems of a file at once, each with its place
+    class PushForm(Part): ...    # unknown keys are rejected, no value is converted
+    by_key("an event", ACTIONS)  # the present key selects the model notes.add(place,
+    "...")      # all problems of a file at once, each with its place
 
 The docstring below each field is its description in the JSON Schema. Read values can be
 written on one line (`one_line`), or converted to plain data without line numbers
@@ -31,21 +31,22 @@ from nao_testbed.models.files.yaml_forms import Place, Problem
 _PLAIN = r"[^\s\x00-\x1f\x7f]"
 _NAME = rf"^{_PLAIN}([^\x00-\x1f\x7f]*{_PLAIN})?$"
 Name = Annotated[str, Field(min_length=1, pattern=_NAME)]
-"""May hold blanks inside, as `look around` does, but nothing that a screen obeys."""
+"""Name that may contain spaces inside, such as `look around`, but no control
+characters."""
 Prose = Annotated[
     str,
     Field(min_length=1, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]+$"),
     AfterValidator(str.strip),
 ]
-"""A sentence or two, on several lines if need be."""
+"""One or two sentences, possibly on several lines."""
 BehaviourPath = Annotated[str, Field(min_length=1, pattern=_NAME)]
-"""A name, or a path of names from the root: `life/dance`."""
+"""Name, or path of names from the root, such as `life/dance`."""
 FiniteFloat = Annotated[float, Field(allow_inf_nan=False)]
 Priority = Annotated[int, Field(ge=0, le=9)]
 
 
 class Part(BaseModel):
-    """A mapping of the file: unknown keys are refused, no value is converted."""
+    """Mapping of the file: unknown keys are rejected, no value is converted."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True
@@ -67,16 +68,16 @@ def part_of(
     """Return a part of a file whose keys are fields of a dataclass.
 
     Args:
-        source: the dataclass. Its annotations hold the ranges, the docstrings of its
-            fields what they mean (`use_attribute_docstrings`).
+        source: dataclass. Its annotations have the ranges, the docstrings of its fields
+            the descriptions (`use_attribute_docstrings`).
         name: name of the class.
-        about: its docstring.
+        about: docstring of the class.
         fields: fields of the dataclass, in the order of the file; None: all.
-        kind_in_file: type of a field to that of its key, where a file says more than a
-            value, such as a distribution.
-        base: base with other keys, which come first.
-        usual: name to what a key is that is not in the file, where that is not as in
-            the dataclass.
+        kind_in_file: type of a field to the type of its key, if a file accepts more
+            than a value, such as a distribution.
+        base: base class with other keys, which come first.
+        usual: name to the default of an absent key, if it differs from that of the
+            dataclass.
     """
     hints = get_type_hints(source, include_extras=True)
     described = TypeAdapter(source).json_schema()["properties"]
@@ -84,7 +85,7 @@ def part_of(
     keys: dict[str, Any] = {}
     for key in fields or hints:
         about_key = described[key].get("description")
-        if defaults[key] is dataclasses.MISSING:  # a mapping, empty
+        if defaults[key] is dataclasses.MISSING:  # an empty mapping
             said: Any = Field(default_factory=dict, description=about_key)
         else:
             said = Field(default=defaults[key], description=about_key)
@@ -103,17 +104,18 @@ def value_or_many(value: Any) -> str:
 def by_key(what: str, kinds: Mapping[str, type[Part]]) -> Discriminator:
     """Return the rule that selects the model of a union by its key.
 
-    Without any key the nearest one is assumed, so that a typing error gets a hint.
+    Without any known key the nearest one is assumed, so that a typing error gets a
+    hint.
 
     Args:
-        what: for messages, such as `an event`.
+        what: description for messages, such as `an event`.
         kinds: key to model, in the order of the search. The tag of a
             model is its class's name.
     """
     keys = tuple(kinds)
 
     def model_of(value: Any) -> str | None:
-        if isinstance(value, Part):  # being written, not read
+        if isinstance(value, Part):  # writing, not reading
             return type(value).__name__
         if not isinstance(value, Mapping):
             return None
@@ -133,9 +135,9 @@ def by_key(what: str, kinds: Mapping[str, type[Part]]) -> Discriminator:
 
 
 def kinds_of(base: type[PartT]) -> dict[str, type[PartT]]:
-    """Return key to model of all below a base, in the order of their definition.
+    """Return key to model of all subclasses of a base, in order of definition.
 
-    The key of a model is its first own field; a base adds none.
+    The key of a model is its first own field; base classes have none.
     """
     kinds: dict[str, type[PartT]] = {}
     for kind in base.__subclasses__():
@@ -157,7 +159,7 @@ T = TypeVar("T")
 
 
 class Notes:
-    """The problems found so far."""
+    """Collection of the problems found so far."""
 
     def __init__(self) -> None:
         """Create an empty collection."""
@@ -172,7 +174,7 @@ class Notes:
     def attempt(
         self, place: Place, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> T | None:
-        """Return what a call returns, or None and note why it refused its input."""
+        """Return the result of a call; None if it rejects its input, with a note."""
         try:
             return call(*args, **kwargs)
         except BadInput as error:
@@ -213,7 +215,7 @@ def flow(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a part of a file without what its reader knows of lines."""
+    """Return a part of a file as plain data, without line numbers."""
     if isinstance(value, dict):
         return {plain(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -225,5 +227,5 @@ def plain(value: Any) -> Any:
 
 
 MAX_NEWTON = 10_000.0
-"""Of a push, along an axis or as its size."""
+"""Largest force of a push in N, along an axis or as its magnitude."""
 Newton = Annotated[FiniteFloat, Field(ge=-MAX_NEWTON, le=MAX_NEWTON)]

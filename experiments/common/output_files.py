@@ -1,6 +1,6 @@
-"""Rule for output files: a command replaces only files that this package wrote.
+"""Rule for output files: a command replaces only files written by this package.
 
-Any other file is refused before the work begins, unless `--overwrite` is given. Run
+Other files are rejected before the work begins, unless `--overwrite` is given. Run
 folders take the next free name.
 """
 
@@ -22,7 +22,8 @@ OVERWRITE = "overwrite"
 OverwriteOption = Annotated[
     bool,
     typer.Option(
-        "--overwrite", help="Also replace files that nao-testbed did not write."
+        "--overwrite",
+        help="Replace an existing output file even if nao-testbed did not write it.",
     ),
 ]
 
@@ -47,7 +48,7 @@ _overwrites: ContextVar[bool] = ContextVar("overwrites", default=False)
 
 
 def is_own_output(path: Path) -> bool:
-    """Return whether a file holds what a command of ours wrote, or nothing."""
+    """Return True if a file is empty or was written by one of our commands."""
     with path.open("rb") as file:
         head = file.read(_PART_BYTES)
         file.seek(max(0, path.stat().st_size - _PART_BYTES))
@@ -62,12 +63,12 @@ def check_replaceable(option: str, path: Path) -> None:
 
     Raises:
         BadInput: another program wrote it.
-        OSError: it cannot be read, or is a pipe.
+        OSError: the file cannot be read, or is a pipe.
     """
     if _overwrites.get() or not path.exists():
         return
     if path.is_dir() or path.is_char_device():
-        return  # the command itself says what it does with a folder
+        return  # the command itself handles folders
     check_kind(path)
     if not is_own_output(path):
         raise BadInput(
@@ -127,6 +128,6 @@ def _option_of_file(name: str, annotation: Any) -> str | None:
     """Return the option name of an output file; None for other parameters."""
     for mark in getattr(annotation, "__metadata__", ()):
         if getattr(mark, "metavar", None) == "FILE" and name in _WRITTEN:
-            # typer keeps the name that an option is given as its default
+            # typer stores the explicit name of an option as its default
             return mark.default if isinstance(mark.default, str) else f"--{name}"
     return None

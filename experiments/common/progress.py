@@ -1,6 +1,6 @@
 """Terminal output of a command: tables and progress bars.
 
-Bars are on stderr and vanish at the end; a pipe gets none. With `--json -` only the
+Bars are on stderr and disappear at the end; a pipe gets none. With `--json -` only the
 JSON goes to stdout, and the tables to stderr.
 """
 
@@ -22,11 +22,11 @@ from rich.progress import (
 from nao_testbed.experiments.common.options import STDOUT
 
 OnCount = Callable[[int, int | None, str], None]
-"""Called with the number done, the total, and the present task."""
+"""Function of the number of finished tasks, their total, and the present task."""
 
 
 def console_for(json_file: str | None, width: int = 100) -> Console:
-    """Return where tables go; so wide in a pipe."""
+    """Return the console for tables; `width` applies to a pipe."""
     is_terminal = sys.stdout.isatty()
     return Console(stderr=json_file == STDOUT, width=None if is_terminal else width)
 
@@ -43,7 +43,7 @@ def _bars(*columns: ProgressColumn, most: str = "") -> Progress:
 
 
 def simulated_time_bars() -> Progress:
-    """Return bars in s, a task a robot; for a terminal."""
+    """Return progress bars in s, one task per robot, for a terminal."""
     return _bars(TextColumn("{task.completed:.0f} of {task.total:.0f} s"))
 
 
@@ -51,13 +51,13 @@ def simulated_time_bars() -> Progress:
 def simulated_time(
     lengths_s: Mapping[str, float],
 ) -> Iterator[Callable[[int, float], None]]:
-    """Show the simulated time of each of some robots, or a part of a task each.
+    """Show the simulated time of robots, one bar each.
 
     Args:
-        lengths_s: robot to its whole time in s.
+        lengths_s: robot to its total time in s.
 
     Yields:
-        Callback that takes the number of a robot and its time.
+        Function of the number of a robot and its time in s.
     """
     if not sys.stderr.isatty():
         yield lambda _number, _time_s: None
@@ -87,7 +87,7 @@ def count_bar(what: str, total: int | None = None) -> Iterator[OnCount]:
 
 @contextmanager
 def share_bars(names: Iterable[str]) -> Iterator[Callable[[str, float], None]]:
-    """Show of each name which share, from 0 to 1, is done."""
+    """Show the finished share, from 0 to 1, of each name."""
     if not sys.stderr.isatty():
         yield lambda _name, _share: None
         return

@@ -1,4 +1,4 @@
-"""The range of every number that a command line takes: one table, by option.
+"""Ranges of all numeric command-line options.
 
 A range is a type as in `models.values`; `check_value` reports a number outside it.
 Upper bounds are generous and exclude typing errors that would hang, such as a trillion
@@ -19,11 +19,11 @@ from nao_testbed.models.values import (
 )
 
 LONGEST_MINUTES = 24.0 * 60.0
-"""Of one run: a day."""
+"""Longest run in min: a day."""
 LONGEST_LIVE_S = 7 * 86_400.0
-"""Of a robot that is served or watched: a week."""
+"""Longest time in s of a served or live robot: a week."""
 LARGEST_SEED = 10**15
-"""JSON holds each whole number up to it."""
+"""Largest seed: JSON represents each integer up to it exactly."""
 
 Minutes = Annotated[float, Field(gt=0.0, le=LONGEST_MINUTES)]
 LiveSeconds = Annotated[float, Field(gt=0.0, le=LONGEST_LIVE_S)]
@@ -72,18 +72,18 @@ RANGES: Mapping[str, Any] = {
     "resources take --for": Annotated[float, Field(ge=0.0, le=LONGEST_LIVE_S)],
     "resources take --ttl": Annotated[float, Field(gt=0.0, le=86_400.0)],
 }
-"""Option, or command and option where they differ, to the numbers that it takes."""
+"""Option, or command and option if they differ, to its range."""
 
 
 def range_of(command: str, option: str) -> Any:
     """Return the range of an option.
 
     Args:
-        command: without the program, such as `naoqi serve`.
-        option: such as `--seconds`.
+        command: command without the program, such as `naoqi serve`.
+        option: option such as `--seconds`.
 
     Raises:
-        KeyError: it has none; a test looks at all of them.
+        KeyError: the option has no range; a test checks all options.
     """
     both = f"{command} {option}"
     return RANGES[both if both in RANGES else option]

@@ -141,7 +141,7 @@ class RobotSetting:
         Mapping[Name, str],
         OptionSpec(
             "obstacle",
-            "Box in the robot's way: edge lengths in m, centre in m (ahead of the "
+            "Box in the robot's way: edge lengths in m, centre in m (in front of the "
             "robot's start, to its left, above the ground), yaw in degrees; "
             "repeatable.",
             "NAME=SX,SY,SZ@X,Y,Z[,YAW]",
@@ -155,7 +155,9 @@ class RobotSetting:
     left, z up from the ground), and yaw in degrees."""
     slope_deg: Annotated[
         SlopeDegrees,
-        OptionSpec("slope", "Ground slope in degrees."),
+        OptionSpec(
+            "slope", "Ground slope in degrees; positive: uphill in front of the robot."
+        ),
         ResultSpec("the slope in degrees", "simulation.world.slope_deg"),
     ] = 0.0
     """Slope of the ground in degrees; it rises towards +x."""
@@ -175,7 +177,7 @@ class RobotSetting:
         EngineName | None,
         OptionSpec(
             "engine",
-            "Physics engine: pybullet, or mujoco (needs the extra of that name); "
+            "Physics engine: pybullet, or mujoco if that package is installed; "
             "default: pybullet if installed.",
         ),
         ResultSpec(omit_if_empty=True),

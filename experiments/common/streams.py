@@ -1,4 +1,4 @@
-"""Standard streams that any shell may hand a command: closed, or in ASCII alone."""
+"""Robust standard streams, for shells that close them or use only ASCII."""
 
 import io
 import os
@@ -8,15 +8,15 @@ import sys
 def prepare_standard_streams() -> None:
     """Make stdin, stdout and stderr usable in every state of the shell.
 
-    A closed one (`>&-`) is connected to the null device, also for child processes;
-    otherwise the next opened file gets its number and the output of libraries.
+    A closed stream (`>&-`) is connected to the null device, also for child processes;
+    otherwise the next opened file would get its number and the output of libraries.
     Characters that an encoding lacks, such as "°" in ASCII, become "?".
     """
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            # the least free number is this one
+            # this is the smallest free number
             os.open(os.devnull, os.O_RDWR)
             os.set_inheritable(number, True)
     if sys.stdin is None:
@@ -31,7 +31,7 @@ def prepare_standard_streams() -> None:
 
 
 def print_data(text: str) -> None:
-    """Print data for programs to stdout: in UTF-8, as JSON is, whatever the locale."""
+    """Print data for programs to stdout in UTF-8, regardless of the locale."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
     print(text, flush=True)

@@ -1,4 +1,4 @@
-"""Worker processes for foreign code: stopped by an order, killed if they do not end.
+"""Worker processes for foreign code, stopped by an order or killed.
 
 A worker runs one task, sends messages and its result, and ends. It reacts only to the
 order of its parent, which passes on a signal; it is also notified if the parent is
@@ -36,20 +36,21 @@ from nao_testbed.models.system import (
 ResultT = TypeVar("ResultT")
 StartedT = TypeVar("StartedT")
 Send = Callable[[Any], None]
-"""Sends a message to the process that started a worker."""
+"""Function that sends a message to the process that started a worker."""
 
 _EXIT_S = 1.0
-"""What a worker has to end after its result: threads of foreign code may hold it."""
+"""Time in s for a worker to end after its result, since threads of foreign code may
+block it."""
 
 
 class Worker(Generic[ResultT]):
-    """A process for one piece of work.
+    """Process for one task.
 
-    Its standard input is empty. Processes that it starts are its own affair.
+    Its standard input is empty. It must end the processes that it starts.
     """
 
     def __init__(self, work: Callable[[Send], ResultT]) -> None:
-        """Start it.
+        """Start the process.
 
         Args:
             work: pickled function of the sender of messages. Its result is pickled
@@ -64,7 +65,7 @@ class Worker(Generic[ResultT]):
         self._process = context.Process(target=_run, args=(theirs, self._order, work))
         self._stop_requested_s = float("inf")
         self.result: ResultT | None = None
-        """What the work returned; None: nothing yet."""
+        """Result of the work; None: no result yet."""
         self.was_killed = False
         """True if it was killed because its code did not return."""
         try:
@@ -74,13 +75,13 @@ class Worker(Generic[ResultT]):
 
     @property
     def waitable(self) -> Sequence[Any]:
-        """Handles for `multiprocessing.connection.wait`: messages, or its end."""
+        """Handles for `multiprocessing.connection.wait`: messages, and its end."""
         return (self._line, self._process.sentinel)
 
     def messages(self) -> list[Any]:
-        """Return what it sent since the last call."""
+        """Return the messages since the last call."""
         found: list[Any] = []
-        # A process that was killed while it sent leaves half a message.
+        # A process killed while sending leaves an incomplete message.
         with contextlib.suppress(EOFError, OSError):
             while self.result is None and self._line.poll():
                 is_result, value = self._line.recv()
@@ -101,20 +102,20 @@ class Worker(Generic[ResultT]):
         return exit_text(self._process.exitcode)
 
     def request_stop(self, number: int) -> None:
-        """Order it to end for this signal; `close` waits for that."""
+        """Order it to end because of this signal; `close` waits for the end."""
         if self._process.pid is not None and self._process.is_alive():
             self._order.value = number
             self._stop_requested_s = time.monotonic()
             send_stop(self._process.pid)
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill it at once."""
         self._process.kill()
         self._process.join()
         self._line.close()
 
     def close(self) -> None:
-        """Wait for its end, and kill it if it does not come."""
+        """Wait for its end, and kill it after the time limit."""
         end_s = self._stop_requested_s + PATIENCE_S + GRACE_S
         while not self.has_ended and time.monotonic() < end_s:
             wait_for_any(self.waitable, timeout=0.1)
@@ -123,17 +124,17 @@ class Worker(Generic[ResultT]):
         if self._process.is_alive():
             self._process.kill()
         self._process.join()
-        # It may have ended itself first: its time is up at the same moment.
+        # It may end by itself at the same time.
         if self._order.value != 0 and self._process.exitcode != 0:
             self.was_killed = self.result is None
         self._line.close()
 
 
 def exit_text(code: int | None) -> str:
-    """Return how a process ended: `was ended by SIGSEGV`, `ended with exit status 3`.
+    """Describe the end of a process, such as `was ended by SIGSEGV`.
 
     Args:
-        code: its exit code, as `multiprocessing` has it.
+        code: exit code in the form of `multiprocessing`.
     """
     if code is None or code >= 0:
         return f"ended with exit status {code}"
@@ -147,15 +148,15 @@ def _run(
     order: "Synchronized[int]",
     work: Callable[[Send], object],
 ) -> None:
-    """Work in the new process."""
+    """Run the work in the new process."""
     try:
         raise_on_stop(order)
-    except KeyboardInterrupt:  # a signal while it loaded its code
+    except KeyboardInterrupt:  # a signal during the loading of code
         return
     threading.Thread(target=_end_with_parent, args=(order,), daemon=True).start()
 
     def send(is_result: bool, value: object) -> None:
-        with contextlib.suppress(BrokenPipeError):  # who started it was just killed
+        with contextlib.suppress(BrokenPipeError):  # the parent was just killed
             line.send((is_result, value))
 
     send(True, work(partial(send, False)))
@@ -178,7 +179,7 @@ def start_workers(
 ) -> StartedT:
     """Start single-threaded processes without signals, by calling `start`.
 
-    Both properties have to hold before their imports: numpy reads its number of threads
+    Both properties must hold before their imports: numpy reads its number of threads
     only then, and a terminal sends SIGINT (`timeout` SIGTERM) to all processes, which
     would print tracebacks of imports. This process gets the signals too and stops the
     workers. A process inherits the blocked signals of the thread that starts it; here

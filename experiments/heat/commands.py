@@ -38,7 +38,8 @@ def heat_command(
         typer.Option(
             help="Comma-separated controllers, one robot each: fixed, smart, nudge, "
             "minheat, constant:VALUE, current:AMPERE. smart and minheat accept an "
-            "offset, as in smart:Crouch=0.1+warm (docs/guides/controllers.md).",
+            "offset, as in smart:Crouch=0.1; for further options see "
+            "docs/guides/controllers.md.",
             autocompletion=complete_controllers,
         ),
     ] = "fixed,smart",
@@ -67,7 +68,7 @@ def heat_command(
         ),
     ] = False,
     out: Annotated[
-        Path, typer.Option(help="Run folder; an existing folder is never overwritten.")
+        Path, typer.Option(help="Run folder; if it exists, a number is appended.")
     ] = Path("runs/heat"),
     json_file: JsonOption = None,
     all_rows: Annotated[
@@ -152,8 +153,8 @@ def identify_command(
     gap: Annotated[
         float | None,
         typer.Option(
-            help="Longest accepted time between rows in s; default: ten "
-            "times the usual one."
+            help="Longest accepted time between rows in s; default: ten times the "
+            "median interval."
         ),
     ] = None,
     trust_units: Annotated[
@@ -343,9 +344,14 @@ def posture_search_command(
     asymmetric: Annotated[
         bool, typer.Option("--asymmetric", help="Allow left and right to differ.")
     ] = False,
-    slope: Annotated[float, typer.Option(help="Ground slope in degrees.")] = 0.0,
+    slope: Annotated[
+        float,
+        typer.Option(
+            help="Ground slope in degrees; positive: uphill in front of the robot."
+        ),
+    ] = 0.0,
     friction: Annotated[
-        float, typer.Option(help="Friction coefficient to assume for the ground.")
+        float, typer.Option(help="Friction coefficient of the ground.")
     ] = 0.5,
     starts: Annotated[
         int, typer.Option(help="Number of starting points of the search.")
@@ -356,10 +362,13 @@ def posture_search_command(
         typer.Option("--check", help="Simulate a robot standing in both postures."),
     ] = False,
     controllers: Annotated[
-        str | None, controllers_option("fixed, smart; with --check")
+        str | None, controllers_option("fixed, smart (only with --check)")
     ] = None,
     name: Annotated[
-        str | None, typer.Option(help="Name of the posture; default: POSTURE + Cool.")
+        str | None,
+        typer.Option(
+            help="Name of the new posture; default: POSTURE followed by Cool."
+        ),
     ] = None,
     out: Annotated[
         Path | None,

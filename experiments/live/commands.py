@@ -59,14 +59,14 @@ def live_command(
     preset: Annotated[
         str | None,
         typer.Option(
-            help="Base settings, overridden by the options; empty: none. Default: "
-            "document, if it fits the robot.",
+            help="Base settings, overridden by the options; an empty text selects "
+            "none. Default: document, if it fits the robot.",
             autocompletion=PRESET_COMPLETION,
         ),
     ] = None,
     robot: RobotOption = None,
     out: Annotated[
-        Path, typer.Option(help="Run folder; an existing folder is never overwritten.")
+        Path, typer.Option(help="Run folder; if it exists, a number is appended.")
     ] = OUT,
     port: Annotated[
         int, typer.Option(help="Port of the page; 0 selects a free port.")
@@ -79,19 +79,21 @@ def live_command(
     ] = None,
     replay: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="Play back a recorded run instead."),
+        typer.Option(
+            metavar="RUN", help="Play back this recorded run instead of a simulation."
+        ),
     ] = None,
     preemption: Annotated[
         str | None,
         typer.Option(
             metavar="off|by_priority",
-            help="With a scenario: whether higher priorities preempt holders; default: "
-            "the file's.",
+            help="With a scenario: off, or by_priority (higher priorities preempt "
+            "holders); default: the file's.",
         ),
     ] = None,
     **setting: Any,
 ) -> None:
-    """Simulate robots in real time on a page where you can disturb and command them."""
+    """Simulate robots in real time on a page where you can push and command them."""
     check_page_extra("nao-testbed live")
     if seconds is not None and not 0.0 < seconds < float("inf"):
         raise BadInput(f"--seconds is {seconds}; give a number above 0.")

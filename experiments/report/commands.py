@@ -42,7 +42,7 @@ def report(
         bool,
         typer.Option(
             "--video",
-            help="Also write an MP4 of each run beside the page: robots, temperatures "
+            help="Also write an MP4 of each run next to the page: robots, temperatures "
             "and sound.",
         ),
     ] = False,
@@ -50,7 +50,7 @@ def report(
         bool,
         typer.Option(
             "--gif",
-            help="Also write an animated GIF of each run beside the page: smaller and "
+            help="Also write an animated GIF of each run next to the page: smaller and "
             "silent, for a README or a message.",
         ),
     ] = False,

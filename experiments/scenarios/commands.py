@@ -45,8 +45,8 @@ def run(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Run folder, or parent folder of several runs; never overwritten. "
-            "Default: runs/ and the file's name."
+            help="Run folder, or parent folder of several runs; if it exists, a "
+            "number is appended. Default: runs/ and the file's name."
         ),
     ] = None,
     controllers: Annotated[

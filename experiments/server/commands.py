@@ -71,7 +71,8 @@ def serve(
     body: Annotated[
         str | None,
         typer.Option(
-            help="Body type of the robot; resources that it lacks are frozen."
+            help="Body type of the robot (see robot.yaml); resources that this type "
+            "lacks are unavailable."
         ),
     ] = None,
     resources: Annotated[
@@ -124,7 +125,7 @@ def list_resources(
     json_file: JsonOption = None,
     busy: Annotated[
         bool,
-        typer.Option("--busy", help="List only resources that are held or waited for."),
+        typer.Option("--busy", help="List only resources with an owner or a waiter."),
     ] = False,
     secret_file: SecretOption = None,
 ) -> None:
@@ -177,7 +178,8 @@ def take(
     policy: Annotated[
         str,
         typer.Option(
-            help="Reaction to requests of others: lock, stop, pause or callback."
+            help="Reaction to requests of others: lock (refuse), stop (release), "
+            "pause (release, then resume) or callback (decide each time)."
         ),
     ] = "lock",
     time_to_live: Annotated[
@@ -217,7 +219,7 @@ def take(
 
 @resources_app.command()
 def release(
-    token: Annotated[str, typer.Argument(help="Token that `take` printed.")],
+    token: Annotated[str, typer.Argument(help="Token printed by `take`.")],
     names: Annotated[
         list[str] | None,
         typer.Argument(help="Resources to release; default: all of the token."),
@@ -238,7 +240,9 @@ def release(
 @resources_app.command()
 def add(
     name: Annotated[str, typer.Argument(help="Name of the resource, such as ball.")],
-    parent: Annotated[str, typer.Option(help="Composite that contains it.")] = "root",
+    parent: Annotated[
+        str, typer.Option(help="Group in the resource tree to which it is added.")
+    ] = "root",
     url: UrlOption = DEFAULT_URL,
     json_file: JsonOption = None,
     secret_file: SecretOption = None,
@@ -258,7 +262,7 @@ def upload(
     json_file: JsonOption = None,
     secret_file: SecretOption = None,
 ) -> None:
-    """Upload rules and behaviours to a server, all or none."""
+    """Upload a file of rules and behaviours to a server."""
     from nao_testbed.models.files.csv_tables import read_text_of  # noqa: PLC0415  # heavy
 
     with _server(url, secret_file, json_file) as link:
@@ -294,7 +298,7 @@ def start(
     json_file: JsonOption = None,
     secret_file: SecretOption = None,
 ) -> None:
-    """Start an uploaded behaviour; it runs on until `stop`."""
+    """Reserve the resources of an uploaded behaviour until `stop`; print its tokens."""
     with _server(url, secret_file, json_file) as link:
         started = link.start(name)
     said = {"experiment": "resources start", **started.model_dump(mode="json")}
@@ -329,7 +333,9 @@ def revoke(
     ],
     priority: Annotated[
         int | None,
-        typer.Option(help="Revoke only from lower priorities; default: from all."),
+        typer.Option(
+            help="Revoke only from holders of lower priority; default: from all."
+        ),
     ] = None,
     url: UrlOption = DEFAULT_URL,
     json_file: JsonOption = None,

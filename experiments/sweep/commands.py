@@ -73,7 +73,7 @@ def sweep_command(
         typer.Option(
             "--dry-run",
             help="Show the parameters, the first trials and the estimated "
-            "duration, measured on one trial of each kind.",
+            "duration, measured on one trial per controller.",
         ),
     ] = False,
     show: Annotated[

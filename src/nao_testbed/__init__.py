@@ -5,12 +5,12 @@
     robot = nt.load_robot()
     sim = nt.SimulatedRobot(robot, nt.SimulationCfg(), "PoseInit")
     sim.step(1000)  # one second
-    sim.read().temperature  # degC, one value a joint
+    sim.read().temperature  # degC, one value per joint
 
 Most programs need only these names; each is imported on first use, from the module in
 `__init__.pyi`. The other names are in four packages, each of which imports only from
 the preceding ones: `models` (robots as data), `controllers`, `sim` and `experiments`.
-In the repository these are the folders at its top level; here are links to them.
+In the repository these are the folders at the top level; this folder has links to them.
 """
 
 from pathlib import Path

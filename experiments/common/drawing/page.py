@@ -105,7 +105,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Quantity(Generic[T]):
-    """Quantity of a table: a column, or a row with a cell for each result."""
+    """Quantity of a table: a column, or a row with one cell per result."""
 
     label: str
     of: Callable[[T], float | str | None]
@@ -273,7 +273,7 @@ class DataTable:
 
 
 def _joined(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Return the cells of neighbouring columns as lines, aligned to the right."""
+    """Return the joined cells of neighbouring columns, aligned to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(map(str.rjust, row, widths)) for row in rows]
 

@@ -1,8 +1,8 @@
-"""The look of the tables that the commands print, and what they do without room.
+"""Tables printed by commands, and their layout on narrow terminals.
 
-A value is never cut, nor parted from its unit: where a terminal is too narrow, texts
-are wrapped; where that is not enough, rows and columns change places; where that is too
-wide as well, the columns follow each other in several tables, the first one in each.
+A value is never cut or separated from its unit. On a narrow terminal, first texts are
+wrapped, then rows and columns are exchanged, and finally the columns are split into
+several tables, each with the first column.
 """
 
 import re
@@ -15,13 +15,13 @@ from rich.table import Column, Table
 from rich.text import Text
 
 BETWEEN = 3
-"""Blanks between two columns."""
+"""Number of spaces between two columns."""
 LONGEST_VALUE = 24
-"""Cells that are longer are texts, which may be wrapped."""
+"""Longest value; longer cells are texts, which may be wrapped."""
 BLANK_OF_VALUES = re.compile(r" (?=\()|(?<=[^\W\d])(?<! to) (?=[+-]?\d)")
 BLANK_OF_TEXTS = re.compile(r"(?<!\d) +| +(?=[\d(])")
 MAX_TURNED = 12
-"""Rows that may become columns."""
+"""Largest number of rows that may become columns."""
 
 
 _LOOK: dict[str, Any] = {
@@ -33,13 +33,13 @@ _LOOK: dict[str, Any] = {
 def plain_table(
     title: str, caption: str | None = None, texts: str = "", numbers: Sequence[str] = ()
 ) -> "PlainTable":
-    """Return a table without rows: one line below the heads, texts at the left.
+    """Return an empty table with a line below the heads, and texts on the left.
 
     Args:
-        title: above it, bold; brackets in it are no markup, but text. Empty: none.
-        caption: below it; None or empty: none.
-        texts: head of a first column, which is not wrapped, if there are `numbers`.
-        numbers: heads of the others, whose cells stand at the right.
+        title: bold title above it, without markup; empty: no title.
+        caption: caption below it; None or empty: no caption.
+        texts: head of the first column, which is not wrapped if there are `numbers`.
+        numbers: heads of the other columns, which are aligned to the right.
     """
     table = PlainTable(**_LOOK, title=Text(title, style="bold") if title else None)
     table.caption = caption or None
@@ -51,7 +51,7 @@ def plain_table(
 
 
 class PlainTable(Table):
-    """A table that keeps its values whole at every width."""
+    """Table that never splits values, at any width."""
 
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
@@ -79,7 +79,7 @@ class PlainTable(Table):
         return max(len(line) for text in _texts(column) for line in _lines(text))
 
     def _needed(self, column: Column) -> int:
-        """Return the width in which no number is cut or loses its unit."""
+        """Return the minimum width in which numbers and units are not split."""
         if column.overflow == "fold" and column.justify != "right":
             return min(LONGEST_VALUE, self._widest(column))
         heads, *cells = _texts(column)
@@ -128,7 +128,7 @@ class PlainTable(Table):
         return part
 
     def _turned(self) -> "PlainTable | None":
-        """Return it with rows and columns exchanged, if the rows are few."""
+        """Return the transposed table, if it has few rows."""
         heads = [_texts(column)[0] for column in self.columns]
         if len(self.rows) > MAX_TURNED or any("\n" in head for head in heads):
             return None
@@ -143,7 +143,7 @@ class PlainTable(Table):
 
 
 def _texts(column: Column) -> list[str]:
-    """Return the head and the cells of a column as they are shown."""
+    """Return the displayed head and cells of a column."""
     return [_text(cell) for cell in (column.header, *column.cells)]
 
 
@@ -156,16 +156,17 @@ def _lines(text: str) -> list[str]:
 
 
 def _pieces(text: str) -> list[str]:
-    """Return what of a cell stays on one line: a number with its unit, a word.
+    """Return the unbreakable pieces of a cell: a number with its unit, a word.
 
-    A short cell is broken before a number that follows a word, and before a bracket.
+    A short cell may be broken before a number that follows a word, and before a
+    bracket.
     """
     blank = BLANK_OF_VALUES if len(text) <= LONGEST_VALUE else BLANK_OF_TEXTS
     return [piece for line in _lines(text) for piece in blank.split(line)] or [""]
 
 
 def _wrapped(cell: RenderableType, width: int) -> RenderableType:
-    """Return a cell with line ends where its pieces fill the width."""
+    """Return a cell wrapped to the width between its pieces."""
     text = _text(cell)
     if max(map(len, _lines(text))) <= width:
         return cell
@@ -181,6 +182,6 @@ def _wrapped(cell: RenderableType, width: int) -> RenderableType:
 
 
 def _total(widths: Iterable[int]) -> int:
-    """Return the width of a table with columns so wide."""
+    """Return the width of a table from the widths of its columns."""
     each = list(widths)
     return sum(each) + BETWEEN * (len(each) - 1)

@@ -1,4 +1,4 @@
-"""Tables that describe a robot on the screen: in degrees; SI units elsewhere."""
+"""Tables that describe a robot, with angles in degrees and other values in SI units."""
 
 from collections.abc import Callable, Iterable, Mapping
 from math import degrees
@@ -15,9 +15,9 @@ T = TypeVar("T")
 
 
 def describe(robot: Robot) -> tuple[Table, ...]:
-    """Return the tables that say what a robot is, in the order to show them.
+    """Return the tables that describe a robot, in display order.
 
-    Nothing is printed: hand them to a `rich.console.Console`.
+    Print them with a `rich.console.Console`.
     """
     return (
         overview_table(robot),
@@ -108,7 +108,7 @@ def link_table(robot: Robot) -> Table:
 
 
 def posture_table(robot: Robot) -> Table:
-    """Return what carries the robot in each stored posture."""
+    """Return the supporting body parts of each stored posture."""
     table = _table("Postures", "Posture", "carried by", "offset", "status", numbers=0)
     for posture in robot.postures.values():
         offset = "default" if posture.offset is None else f"{posture.offset:g}"
@@ -127,7 +127,7 @@ def angle_table(robot: Robot) -> Table:
 
 
 def sensor_table(robot: Robot) -> Table:
-    """Return sensors and how often each is read."""
+    """Return the sensors with their sampling periods."""
     rates, imu = robot.sensor_rates, robot.imu
     table = _table("Sensors", "Sensor", "count", "period ms", "what", numbers=2)
     step = degrees(max(joint.encoder_step for joint in robot.joints))
@@ -172,7 +172,7 @@ def device_table(robot: Robot) -> Table:
 
 
 def resource_table(robot: Robot) -> Table:
-    """Return what behaviours may reserve, parts under their composites."""
+    """Return the resources for behaviours, parts below their composites."""
     table = _table("Resources", "Resource", "shared", "commands", numbers=0)
 
     def add(node: ResourceNode, depth: int) -> None:
@@ -192,7 +192,7 @@ def resource_table(robot: Robot) -> Table:
 def _rows(
     title: str, parts: Iterable[T], columns: Mapping[str, Callable[[T], str]]
 ) -> Table:
-    """Return a row a part, a column by its head; those after the first are numbers."""
+    """Return a row per part; the columns after the first are numbers."""
     table = _table(title, *columns)
     for part in parts:
         table.add_row(*(cell(part) for cell in columns.values()))

@@ -1,7 +1,7 @@
 """Look of the figures: palette, frame, places of labels; files and notebook views.
 
-Figures belong to no window. Their files hold the settings of the run as JSON metadata.
-In a notebook, `FigureView(figure)` as the last line of a cell shows a figure. Labels at
+Figures have no window. Their files contain the settings of the run as JSON metadata. In
+a notebook, `FigureView(figure)` as the last line of a cell shows a figure. Labels at
 the ends of curves are near their values without covering texts or curves. matplotlib is
 imported with the first figure.
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 INK, SOFT_INK, FAINT_INK = "#1f2328", "#57606a", "#c3c8ce"
 """Colours of text, secondary text, and guide lines."""
 SHADE = "#dde1e6"
-"""Of an area behind the curves."""
+"""Colour of an area behind the curves."""
 COLOURS = ("#e69f00", "#d55e00", "#009e73", "#cc79a7", "#0072b2", "#56b4e9", "#7f7f7f")
 """Palette of Okabe and Ito, distinct for colour-blind readers too; the last is grey."""
 OF_CONTROLLERS = {
@@ -49,7 +49,7 @@ OF_JOINTS = {
     "knee": "#009e73",
     "hipyaw": "#56b4e9",
 }
-"""Colour of each joint, left and right alike, by its name without side."""
+"""Joint name without side to its colour, the same for left and right."""
 _SIDE = re.compile(r"(left|right)_|[LR](?=[A-Z])")
 
 
@@ -69,7 +69,7 @@ def controller_colours(names: Iterable[str]) -> dict[str, str]:
 
 
 def joint_colours(names: Iterable[str]) -> dict[str, str]:
-    """Return the colour of each joint; left and right ones of a kind share it."""
+    """Return the colour of each joint, the same for left and right."""
     kinds = {name: joint_kind(name) for name in names}
     found = {kind: OF_JOINTS[kind] for kind in kinds.values() if kind in OF_JOINTS}
     colours = _with_free(list(dict.fromkeys(kinds.values())), found)
@@ -77,7 +77,7 @@ def joint_colours(names: Iterable[str]) -> dict[str, str]:
 
 
 def joint_kind(name: str) -> str:
-    """Return the name of a joint without its side, as `OF_JOINTS` has it."""
+    """Return the name of a joint without its side, as in `OF_JOINTS`."""
     return _SIDE.sub("", name, count=1).removesuffix("_joint").replace("_", "").lower()
 
 
@@ -88,20 +88,20 @@ def is_right(name: str) -> bool:
 
 
 def _with_free(names: Sequence[str], found: dict[str, str]) -> dict[str, str]:
-    """Return the colours found, and free ones of the palette for the other names."""
+    """Return the given colours, and free colours of the palette for the other names."""
     used = set(found.values())
     free = iter([colour for colour in COLOURS if colour not in used])
     return {name: found.get(name) or next(free, COLOURS[-1]) for name in names}
 
 
 SIDES = {"R": "right leg", "L": "left leg"}
-"""In the order of the rows, as the figures a and b of ES2659053."""
+"""Sides in the order of the rows, as in figures a and b of ES2659053."""
 MAX_JOINTS = 7
-"""Joints in a panel of a robot whose legs are not those of ES2659053."""
+"""Number of joints in a panel for a robot whose legs differ from those of ES2659053."""
 
 
 def new_figure(width: float, height: float, gap: float = 0.05) -> "Figure":
-    """Return an empty figure that belongs to no window.
+    """Return an empty figure without a window.
 
     Args:
         width: width in inches.
@@ -128,9 +128,9 @@ def time_axis(axes: "Axes", share: float = 1.0, label: str = TIME) -> None:
     """Label an axis whose data are minutes.
 
     Args:
-        axes: the lowest panel.
-        share: of the panel's width that the curves fill; the rest is for their names.
-        label: another one for times that do not begin with the run.
+        axes: lowest panel.
+        share: share of the panel's width for the curves; the rest is for their names.
+        label: label for times that do not start with the run.
     """
     axes.set_xlabel(label, fontsize=9, x=0.5 * share, ha="center")
 
@@ -156,11 +156,11 @@ def plain_frame(axes: "Axes") -> None:
 
 _NAME = r"[^/\\\s\"'<>&;,:)\]]+"
 HOMES = rf"/(?:home|Users)/{_NAME}|[A-Za-z]:(?:/|\\{{1,2}})Users(?:/|\\{{1,2}}){_NAME}"
-"""Home folders of users; those of Windows also in JSON notation."""
+"""Patterns of users' home folders; those of Windows also in JSON notation."""
 
 
 def without_home(text: str) -> str:
-    """Return a text with `~` for the home folders of users, which are private."""
+    """Replace the private home folders of users in a text by `~`."""
     own = str(Path.home())
     homes = HOMES if own == "/" else f"{HOMES}|{re.escape(own)}"
     return re.sub(rf"(?<![\w./~+-])(?:{homes})(?![\w.-])", "~", text)
@@ -169,7 +169,7 @@ def without_home(text: str) -> str:
 def save_figure(
     figure: "Figure", path: Path, title: str, settings: Mapping[str, object]
 ) -> Path:
-    """Write a figure; its settings go into the file as JSON (PNG and SVG).
+    """Write a figure, with its settings as JSON metadata (PNG and SVG).
 
     Raises:
         WriteError: the operating system refuses.
@@ -180,7 +180,7 @@ def save_figure(
         metadata["Software"] = "nao-testbed"
     else:
         metadata["Creator"] = "nao-testbed"
-        metadata["Date"] = None  # the same data, the same file
+        metadata["Date"] = None  # equal data give equal files
     with convert_write_errors(path):
         figure.savefig(path, dpi=150, metadata=metadata)
     return path
@@ -191,7 +191,7 @@ DOTS_PER_INCH = 110
 
 @dataclass(frozen=True)
 class FigureView:
-    """A figure that belongs to no window; Jupyter asks it for its picture."""
+    """View of a figure without a window, for Jupyter."""
 
     figure: "Figure"
 
@@ -205,9 +205,9 @@ class FigureView:
 def free_height(
     wanted: float, taken: Sequence[tuple[float, float]], half: float
 ) -> float:
-    """Return the height nearest to the wanted one that is `half` off all intervals.
+    """Return the height nearest to the wanted one, `half` away from all intervals.
 
-    Touching counts as free: just above the highest interval there is always room.
+    Touching is accepted, so there is always room just above the highest interval.
     """
     walls = [(low - half, high + half) for low, high in taken]
     heights = [wanted, *(height for wall in walls for height in wall)]

@@ -1,7 +1,6 @@
-"""Options that several commands of `nao-testbed` take, and mean the same by.
+"""Options shared by several commands of `nao-testbed`.
 
-`--json FILE` among them, with the check and the writing of its file: a file, or - for
-stdout.
+This includes `--json FILE`, with the check and the writing of its file; - is stdout.
 """
 
 import dataclasses
@@ -37,16 +36,16 @@ FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 
 class PlainNumbers(TyperCommand):
-    """A command whose number options are plain and within their ranges.
+    """Command whose numeric options are plain numbers within their ranges.
 
-    Python would read `--minutes 1_5` as 15 minutes without a word.
+    Python would silently read `--minutes 1_5` as 15 minutes.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Refuse numbers with underscores, then parse, then check the ranges.
+        """Reject numbers with underscores, then parse, then check the ranges.
 
         Raises:
-            BadInput: the command line is wrong, or a number is out of its range.
+            BadInput: the command line is invalid, or a number is out of its range.
         """
         with _one_error_form(ctx):
             given, _, _ = self.make_parser(ctx).parse_args(args=list(args))
@@ -88,7 +87,7 @@ class WholeHelp(TyperGroup):
             return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write name and sentence of each command, all names in one column."""
+        """Write name and sentence of each command, with all names in one column."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for name in self.list_commands(ctx):
             command: Any = self.get_command(ctx, name)
@@ -105,12 +104,12 @@ class WholeHelp(TyperGroup):
 
 
 class Commands(typer.Typer):
-    """Commands of `nao-testbed`, each of them with plain numbers."""
+    """Commands of `nao-testbed`, each with plain numbers."""
 
     def command(
         self, name: str | None = None, **settings: Any
     ) -> Callable[[FunctionT], FunctionT]:
-        """Return what registers a function, as typer's own does."""
+        """Return a decorator that registers a function, like typer's own."""
         register = super().command(name, **{"cls": PlainNumbers, **settings})
 
         def register_careful(command: FunctionT) -> FunctionT:
@@ -126,10 +125,10 @@ USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 
 @contextmanager
 def _one_error_form(ctx: Any) -> Iterator[None]:
-    """Turn usage errors of typer into errors of ours.
+    """Convert usage errors of typer to our errors.
 
     Raises:
-        BadInput: the command line is wrong; the message names the help to read.
+        BadInput: the command line is invalid; the message names the help to read.
     """
     try:
         yield
@@ -143,7 +142,7 @@ def _check_number(param: Any, text: str) -> None:
     """Check that the text of an option is a number of its kind.
 
     Raises:
-        BadInput: it is not, or has an underscore.
+        BadInput: the text is not a number, or has an underscore.
     """
     option, kind = param.opts[0], param.type_descriptor.annotation
     if "_" in text:
@@ -173,14 +172,14 @@ def _is_number(param: Any) -> bool:
 JsonOption = Annotated[
     str | None,
     typer.Option(
-        "--json", metavar="FILE", help="Also write JSON; - writes it to stdout."
+        "--json", metavar="FILE", help="Also write the results as JSON; - means stdout."
     ),
 ]
-"""As `experiments.common.options.write_json` takes it."""
+"""Argument of `experiments.common.options.write_json`."""
 
 
 def robot_path(text: str) -> Path:
-    """Return the folder of a robot that ships, or the text as a path, not checked."""
+    """Return the folder of a built-in robot, or the text as an unchecked path."""
     is_name = not Path(text).exists() and text in robot_names()
     return find_robot_folder(text) if is_name else Path(text)
 
@@ -195,7 +194,7 @@ RobotOption = Annotated[
         help="Robot folder, or name of a built-in robot; default: nao.",
     ),
 ]
-"""Folder of a robot; None is `models.default_robot_folder()`."""
+"""Folder of a robot; None: `models.default_robot_folder()`."""
 
 
 PRESET_COMPLETION = file_of("heat/presets")
@@ -206,7 +205,7 @@ def controllers_option(default: str) -> Any:
     """Return the option by which a command takes controllers, for `names_in`.
 
     Args:
-        default: which ones are taken without it, in words.
+        default: default controllers, as text.
     """
     said = f"Comma-separated controllers, as for `heat`; default: {default}."
     return typer.Option(
@@ -215,7 +214,7 @@ def controllers_option(default: str) -> Any:
 
 
 def names_in(text: str | None) -> tuple[str, ...]:
-    """Return comma-separated names; none where nothing is given."""
+    """Split comma-separated names; empty if nothing is given."""
     return () if text is None else tuple(name.strip() for name in text.split(","))
 
 
@@ -223,7 +222,7 @@ CommandT = TypeVar("CommandT", bound=Callable[..., None])
 
 
 def setting_options(command: CommandT) -> CommandT:
-    """Give a command the options of a setting in the place of its `**setting`.
+    """Replace `**setting` of a command by the options of a robot setting.
 
     The command is called with the given fields, by name.
     """
@@ -263,7 +262,7 @@ def _options() -> Iterator[tuple[str, OptionSpec, inspect.Parameter]]:
     """Yield the field, specification and typer parameter of each option."""
     for one, kind, spec in annotated_with(OptionSpec):
         by_joint = one.default is dataclasses.MISSING
-        # The setting rejects other values, with its own message.
+        # Other values are rejected by the setting, with its own message.
         word = str if get_origin(kind) is Literal else kind
         choices = get_args(kind) if get_origin(kind) is Literal else ()
         complete = one_of(*choices) if choices else OPTIONS.get(spec.option)
@@ -286,7 +285,7 @@ def _pairs(spec: OptionSpec, items: Iterable[str]) -> dict[str, Any]:
     """Return texts such as `JOINT=DEG` as a mapping.
 
     Raises:
-        BadInput: a text is not of that form, or a joint comes twice.
+        BadInput: a text does not have that form, or a joint is repeated.
     """
     option = f"--{spec.option}"
     found: dict[str, Any] = {}
@@ -313,10 +312,10 @@ STDOUT = "-"
 
 
 def check_json_file(json_file: str | None) -> None:
-    """Try the file before minutes of work depend on it; leave nothing behind.
+    """Check that the file can be written before a long run; leave no trace.
 
     Raises:
-        BadInput: it cannot be written.
+        BadInput: the file cannot be written.
     """
     if json_file is not None and json_file != STDOUT:
         check_writable(
@@ -328,10 +327,10 @@ FIGURE_KINDS = (".png", ".svg")
 
 
 def check_figure_file(figure: Path | None) -> None:
-    """Try the file of `--figure`, as `check_json_file` does.
+    """Check the file of `--figure`, as in `check_json_file`.
 
     Raises:
-        BadInput: it cannot be written, or its file type is unknown.
+        BadInput: the file cannot be written, or its type is unknown.
     """
     if figure is None:
         return
@@ -349,16 +348,16 @@ def json_text(data: Mapping[str, Any]) -> str:
 
 
 def write_json(json_file: str | None, text: str, *, holds_token: bool = False) -> None:
-    """Write the file or print; None does nothing.
+    """Write the file or print the text; None: do nothing.
 
     Args:
-        json_file: as the option has it.
+        json_file: value of the option.
         text: text of `json_text`.
-        holds_token: the file is then for its owner's eyes alone (mode 0600), whatever
+        holds_token: True: only the owner may read the file (mode 0600), regardless of
             the umask.
 
     Raises:
-        WriteError: the file cannot be written to its end.
+        WriteError: the file cannot be written completely.
     """
     if json_file == STDOUT:
         print_data(text)

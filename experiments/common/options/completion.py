@@ -15,11 +15,11 @@ from nao_testbed.models.folders import find_robot_folder, robot_names
 
 EXPERIMENTS = Path(__file__).resolve().parents[2]
 Complete = Callable[..., list[str]]
-"""Function of the incomplete word, and of the context where the robot matters."""
+"""Function of the incomplete word, and of the context if the robot matters."""
 
 
 def _first_column(context: typer.Context, table: str) -> list[str]:
-    """Return the names in a table of the robot that the command line gives."""
+    """Return the names in a table of the robot given on the command line."""
     try:
         folder = find_robot_folder(context.params.get("robot"))
         with (folder / table).open(encoding="utf-8", newline="") as file:
@@ -50,7 +50,7 @@ def joint_values(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def controllers(incomplete: str) -> list[str]:
-    """Return a comma-separated list, its last controller completed."""
+    """Return the comma-separated list with its last controller completed."""
     from nao_testbed.controllers.registry import controller_names  # noqa: PLC0415  # heavy
 
     before, comma, last = incomplete.rpartition(",")
@@ -78,4 +78,4 @@ OPTIONS: Mapping[str, Complete] = {
     "start": joint_values,
     "current_limit": joint_values,
 }
-"""Completion of options of a robot setting whose values the robot decides."""
+"""Completion of those options of a robot setting whose values depend on the robot."""

@@ -1,4 +1,4 @@
-"""Signals that end a run as Ctrl-C does: data are kept, with the signal's name."""
+"""Signals that end a run like Ctrl-C; data are stored with the signal's name."""
 
 import os
 import signal
@@ -13,15 +13,15 @@ from nao_testbed.experiments.common.signals.watchdog import kill_if_blocked
 from nao_testbed.models.system import END_SIGNALS, STOP, enable_stop, interrupt
 
 INTERRUPTED = 130
-"""Exit status after Ctrl-C, as shells have it."""
+"""Exit status after Ctrl-C, as in shells."""
 PATIENCE_S = 5.0
-"""What a loop has until its next cycle, once a signal came."""
+"""Time in s after a signal for a loop to reach its next cycle."""
 GRACE_S = 3.0
 """Time from a signal raised in code that does not return to the end, in s."""
 KILL_S = 1.0
 """Further time for a process whose code blocks all other threads, in s."""
 ORPHANED = -1
-"""In the place of a signal: the process that started this one was killed."""
+"""Number used instead of a signal if the parent process was killed."""
 
 
 _MAIN = threading.main_thread()
@@ -31,14 +31,14 @@ class StoppedBySignal(KeyboardInterrupt):
     """A signal asked this process to end."""
 
     def __init__(self, number: int) -> None:
-        """Name the signal.
+        """Create the error for a signal.
 
         Args:
             number: number of the signal.
         """
         self.number = number
         self.exit_status = 128 + number
-        """As a shell has it."""
+        """Exit status, as in shells."""
         super().__init__(f"stopped by {signal.Signals(number).name}")
 
 
@@ -59,7 +59,7 @@ def install_interrupt_handler() -> None:
 
 
 def was_interrupted() -> bool:
-    """Return whether Ctrl-C came since `install_interrupt_handler`.
+    """Return True if Ctrl-C arrived since `install_interrupt_handler`.
 
     A library may have converted it into another error: pydantic does, while it builds
     the validator of a class.
@@ -69,13 +69,14 @@ def was_interrupted() -> bool:
 
 _interrupts: list[int] = []
 _seen: list[int] = []
-"""Signals that came since the outermost `deferred_signals` began, or outside of one."""
+"""Signals received since the start of the outermost `deferred_signals`, or outside of
+it."""
 _depth = 0
-"""How many `deferred_signals` of the main thread are under way."""
+"""Number of open `deferred_signals` of the main thread."""
 
 
 def is_stop_signal(error: BaseException) -> bool:
-    """Return True if an error comes from a signal; foreign code may raise the same.
+    """Return True if an error was caused by a signal, not raised by foreign code.
 
     With Python's own handler this is unknown, and the error counts as a signal.
     """
@@ -153,22 +154,22 @@ def deferred_signals(
 ) -> Iterator[Callable[[], None]]:
     """Record signals within the context; raise for the first one at the end.
 
-    A KeyboardInterrupt may be lost (`__del__`, a callback from C) or do harm: inside
-    `concurrent.futures.wait` it leaves the lock of a future held forever. Outside the
-    main thread, where no signal raises, this does nothing.
+    A KeyboardInterrupt may be lost (`__del__`, a callback from C) or cause damage:
+    inside `concurrent.futures.wait` it leaves the lock of a future held forever.
+    Outside the main thread, where no signal raises, this does nothing.
 
     Args:
-        patience_s: time after the first signal at which it raises at the present
-            instruction, as a second signal does at once, so that blocked code can be
-            ended. If that fails, the process ends `GRACE_S` later, and is killed 1 s
-            after that. None: never.
+        patience_s: time in s after the first signal at which the error is raised at the
+            present instruction, so that blocked code can be ended; a second signal
+            raises at once. If that fails, the process ends `GRACE_S` later, and is
+            killed 1 s after that. None: never.
 
     Yields:
         A function that raises for the first recorded signal; call it where that is
         safe.
 
     Raises:
-        KeyboardInterrupt: a signal came.
+        KeyboardInterrupt: a signal arrived.
     """
     global _depth  # noqa: PLW0603  # of the one main thread
     received: list[int] = []
@@ -226,7 +227,7 @@ def _later(wait_s: float, do: Callable[[], None]) -> threading.Timer:
 def _give_up(number: int) -> None:
     """End a process whose code swallows the errors of signals, with one message.
 
-    A process that was stopped by another one is silent, since that one reports it.
+    A process stopped by its parent prints nothing, since the parent reports it.
     """
     stop = stop_error(number)
     if _order is None or _order.value in {0, ORPHANED}:
@@ -268,7 +269,7 @@ def stop_error(number: int) -> KeyboardInterrupt:
 
 
 def exit_status(stop: BaseException | None) -> int:
-    """Return the status with which a command ends that was stopped."""
+    """Return the exit status of a stopped command."""
     return stop.exit_status if isinstance(stop, StoppedBySignal) else INTERRUPTED
 
 

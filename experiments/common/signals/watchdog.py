@@ -1,9 +1,9 @@
-"""Process that kills this one if a signal arrives inside blocking C code.
+"""Watchdog process that kills this one if a signal arrives inside blocking C code.
 
 Python's handlers run between two Python instructions. A loop in C that keeps the
-interpreter's lock blocks them and all other threads: only KILL ends such a process. The
-C handler behind Python's still runs: it writes the number of the signal to the *wakeup
-fd*, here a pipe to a small process, which ends with this one when the pipe closes.
+interpreter's lock blocks them and all other threads; only KILL ends such a process.
+Python's C handler still runs and writes the number of the signal to the *wakeup fd*.
+Here this is a pipe to a small process, which ends when the pipe closes.
 """
 
 import atexit
@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from nao_testbed.models.system import KILL, OWN_GROUP, wakeup_pipe
 
 _ON, _OFF = b"+", b"-"
-"""Written beside the numbers of signals, all of which are below."""
+"""Control bytes in the pipe, larger than all signal numbers."""
 _CODE = """
 import os, queue, sys, threading, time
 pid, wait_s, said, kill = int(sys.argv[1]), float(sys.argv[2]), *sys.argv[3:]
@@ -48,10 +48,10 @@ _SAID = (
 
 
 class _Watchdog:
-    """The other process, started when it is first needed."""
+    """Watchdog process, started when it is first needed."""
 
     def __init__(self, wait_s: float) -> None:
-        """Start it."""
+        """Start the process."""
         self._pid = os.getpid()
         read, self._write = wakeup_pipe()
         self._before = -1
@@ -62,7 +62,7 @@ class _Watchdog:
                 [sys.executable, "-I", "-S", "-c", _CODE, *words],
                 stdin=read,
                 stdout=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C on a terminal is not for it
+                start_new_session=True,  # not affected by Ctrl-C on a terminal
                 creationflags=OWN_GROUP,
             )
         finally:
@@ -71,31 +71,31 @@ class _Watchdog:
 
     @property
     def is_own(self) -> bool:
-        """Return True if this process started it; a fork has none."""
+        """Return True if this process started it; a fork has no watchdog."""
         return self._pid == os.getpid()
 
     def begin(self) -> None:
-        """Watch from now on."""
+        """Start watching."""
         self._depth += 1
         if self._depth == 1:
             self._send(_ON)
             self._before = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
 
     def end(self) -> None:
-        """Leave signals alone."""
+        """Stop watching."""
         self._depth -= 1
         if self._depth == 0:
             signal.set_wakeup_fd(self._before)
             self._send(_OFF)
 
     def _close(self) -> None:
-        """End the other process; forks may hold the pipe open."""
+        """End the watchdog process; forks may keep the pipe open."""
         if self.is_own:
             self._process.kill()
             self._process.wait()
 
     def _send(self, what: bytes) -> None:
-        with suppress(OSError):  # it was killed
+        with suppress(OSError):  # already killed
             os.write(self._write, what)
 
 
@@ -104,7 +104,7 @@ _watchdog: _Watchdog | None = None
 
 @contextmanager
 def kill_if_blocked(wait_s: float) -> Iterator[None]:
-    """Kill this process if it is here that long after a signal; for the main thread.
+    """Kill this process if the context is still open some time after a signal.
 
     Args:
         wait_s: wait in s of the first call in a process; later ones keep it.

@@ -65,7 +65,8 @@ def serve(
     preset: Annotated[
         str,
         typer.Option(
-            help="Base settings, overridden by the options; empty: none.",
+            help="Base settings, overridden by the options; an empty text selects "
+            "none.",
             autocompletion=PRESET_COMPLETION,
         ),
     ] = "",
@@ -78,14 +79,14 @@ def serve(
         float | None, typer.Option(help="Stop after this many simulated seconds.")
     ] = None,
     out: Annotated[
-        Path, typer.Option(help="Run folder; an existing folder is never overwritten.")
+        Path, typer.Option(help="Run folder; if it exists, a number is appended.")
     ] = Path("runs/naoqi"),
     log: Annotated[
         Path | None,
         typer.Option(
             metavar="RUN",
-            help="Answer from this recorded run; commands of programs are compared "
-            "with it, not executed.",
+            help="Serve this recorded run instead of a simulated robot; commands are "
+            "compared with it, not executed.",
         ),
     ] = None,
     live: Annotated[
@@ -110,8 +111,8 @@ def serve(
 ) -> None:
     """Serve the simulated robot to programs that use `qi`, until Ctrl-C.
 
-    The run is recorded. The first line of stdout is the address, the second one that of
-    the page of `--live`; with `--json -` both go to stderr.
+    The run is recorded. The first line of stdout is the server's address; with `--live`
+    the second one is the page's address. With `--json -` both go to stderr.
     """
     from nao_testbed.sim.naoqi.connection import check_qi  # noqa: PLC0415  # heavy
 

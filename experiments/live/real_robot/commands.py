@@ -45,11 +45,11 @@ def run_command(
         typer.Option(help="Response time in s that ends the run."),
     ] = 0.1,
     out: Annotated[
-        Path, typer.Option(help="Run folder; an existing folder is never overwritten.")
+        Path, typer.Option(help="Run folder; if it exists, a number is appended.")
     ] = Path("runs/robot"),
     json_file: JsonOption = None,
 ) -> None:
-    """Run a controller on a simulated or real robot, under supervision."""
+    """Run a controller on a simulated or real robot; stop if it falls or gets hot."""
     from nao_testbed.experiments.live.real_robot.run_robot import (  # noqa: PLC0415  # heavy
         RunCfg,
         run_robot_command,
