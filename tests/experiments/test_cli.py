@@ -25,7 +25,7 @@ def test_help_lists_twelve_commands_in_three_groups() -> None:
     assert found == {heading: list(listed) for heading, listed in COMMANDS.items()}
     assert list(found) == ["Run", "Analyse", "Serve"]
     assert sum(map(len, found.values())) <= 12
-    assert "`nao-testbed study` lists studies" in text
+    assert "`nao-testbed study` lists further studies" in text
 
 
 @pytest.mark.parametrize("name", SHORTCUTS)
@@ -39,7 +39,7 @@ def test_a_name_of_before_still_runs_though_help_leaves_it_out(name: str) -> Non
 def test_a_command_that_moved_says_where_to(name: str) -> None:
     ran = CliRunner().invoke(app, [name, "--help"])
     assert isinstance(ran.exception, BadInput)
-    assert f"call `{MOVED[name]}` there" in str(ran.exception)
+    assert f"has moved: in a checkout, call `{MOVED[name]}`" in str(ran.exception)
 
 
 @pytest.mark.parametrize("group", [["scenario"], ["resources"], ["naoqi"], ["study"]])
