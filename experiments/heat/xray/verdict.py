@@ -37,7 +37,7 @@ class Hypothesis:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class Partition:
     """Hypotheses of one log, and which of them is the result."""
 
     hypotheses: tuple[Hypothesis, ...]
@@ -62,7 +62,7 @@ class Verdict:
         return found | ({LOAD_CAUSE: self.load} if self.load > NAMED else {})
 
 
-def reach_verdict(suspects: Suspects, mirror: Mapping[str, str] | None) -> Verdict:
+def reach_verdict(suspects: Suspects, mirror: Mapping[str, str] | None) -> Partition:
     """Return the partition of the explanations of a log.
 
     Args:
@@ -124,7 +124,7 @@ def reach_verdict(suspects: Suspects, mirror: Mapping[str, str] | None) -> Verdi
                 Hypothesis(causes=(), label=label, probability=p, percent=percent)
             )
     load = suspects.probability_of(LOAD_CAUSE)
-    return Verdict(hypotheses=tuple(found), named=named, load=load)
+    return Partition(hypotheses=tuple(found), named=named, load=load)
 
 
 def cause_label(suspects: Suspects, name: str) -> str:

@@ -25,7 +25,7 @@ from nao_testbed.experiments.heat.xray.suspects import (
     Suspects,
     find_suspects,
 )
-from nao_testbed.experiments.heat.xray.verdict import Verdict, reach_verdict
+from nao_testbed.experiments.heat.xray.verdict import Partition, reach_verdict
 from nao_testbed.models import BadInput, Robot
 
 MAX_MISFIT = 40.0
@@ -71,7 +71,7 @@ class Xray:
         return self.suspects.best.misfit <= MAX_MISFIT
 
     @cached_property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Partition:
         """Partition of what may be wrong."""
         mirror = None
         if self.standing.accelerometer is None:
