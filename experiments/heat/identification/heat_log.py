@@ -15,7 +15,7 @@ import pandas as pd
 from pydantic import Field
 
 from nao_testbed.controllers.interface.checked import Checked
-from nao_testbed.experiments.heat.logs.log import (
+from nao_testbed.experiments.heat.logs.record import (
     COLDEST_DEGC,
     HOTTEST_DEGC,
     LARGEST_CURRENT_A,
@@ -61,8 +61,6 @@ def _build(
     is_timed = np.isfinite(time_s)
     note("missing", int(np.sum(~is_timed)), "{} without a time: left out")
     rows = rows[is_timed]
-    falls = int(np.sum(np.diff(time_s[is_timed]) < 0.0))
-    note("order", falls, "time decreases at {}: sorted by time")
     n_timed = len(rows)
     rows = rows.groupby(level=0).mean()
     what = "{} with a duplicate time: averaged"

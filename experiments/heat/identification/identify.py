@@ -28,6 +28,9 @@ from nao_testbed.models import BadInput, OneNodeHeating, Robot, load_robot
 from nao_testbed.sim.thermal.identification import fit_one_node
 from nao_testbed.sim.thermal.one_node_fit import Estimate, KnownResistance, OneNodeFit
 
+AMBIENT_DEGC = (-40.0, 70.0)
+"""Air in which a robot can work."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class IdentifyCfg:
@@ -106,6 +109,7 @@ def identify(
     logs = _logs(cfg, robot, table)
     records = [record for log in logs for record in log.records]
     fit = fit_one_node(records, ambient_degc=cfg.ambient_degc, on_tried=on_tried)
+    _refuse_unphysical(fit)
     resistance = cfg.resistance
     if resistance is None and table is not None:
         resistance = table.resistance
@@ -114,6 +118,28 @@ def identify(
     if resistance is not None and is_heated:
         known = fit.with_resistance(resistance)
     return Identified(logs=tuple(logs), fit=fit, known=known, table=table)
+
+
+def _refuse_unphysical(fit: OneNodeFit) -> None:
+    """Refuse constants that no motor has.
+
+    Raises:
+        BadInput: the ambient temperature is impossible, or R/C negative.
+    """
+    ambient = fit.ambient.value
+    low, high = AMBIENT_DEGC
+    if not fit.is_ambient_given and not low <= ambient <= high:
+        raise BadInput(
+            f"the fit has an ambient temperature of {ambient:.4g} °C; air around a "
+            f"robot has {low:g} to {high:g} °C. Check the sensor and the units, or "
+            "give the temperature of the air by --ambient."
+        )
+    if fit.heating.high < 0.0:
+        raise BadInput(
+            f"the fit has R/C = {fit.heating.value:.3g} {fit.heating.unit}; it cannot "
+            "be negative: the motor cools while a current flows. Check the ambient "
+            "temperature, and that currents and temperatures are of one motor."
+        )
 
 
 def beside_table(found: Identified) -> list[tuple[str, Estimate, float | None]]:

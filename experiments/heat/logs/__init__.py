@@ -4,5 +4,9 @@ signals        our names of columns, and their units
 dialects.yaml  the names of other programs
 columns        which columns are which signals
 tables         rows and numbers of a file
-log            the record, and `read_log`
+bags           tables of ROS bags
+record         columns in SI units, and their repairs
+log            `read_log`
+doubts         faults of clocks, units and sensors
+log_columns    the command of this name
 """

@@ -1,11 +1,7 @@
-"""A log of a robot as columns in SI units, from any of three kinds of source.
+"""Reading of a log of any kind: `read_log`."""
 
-Nothing is judged here but the file itself: each command checks what it needs.
-"""
-
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,14 +11,15 @@ from nao_testbed.experiments.heat.logs.columns import (
     OWN,
     TIME,
     Match,
-    listed,
     match_columns,
     of_motor,
     order_of_numbers,
     read_map,
     time_unit,
 )
-from nao_testbed.experiments.heat.logs.signals import Scale, column_names, find_signal
+from nao_testbed.experiments.heat.logs.doubts import doubt
+from nao_testbed.experiments.heat.logs.record import Columns, Log, Repair
+from nao_testbed.experiments.heat.logs.signals import Scale, find_signal
 from nao_testbed.experiments.heat.logs.tables import (
     CsvTable,
     FrameTable,
@@ -33,77 +30,6 @@ from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.recording.channels import TIME_COLUMN
 from nao_testbed.sim.recording.run_folder import read_run
-
-Columns = Mapping[str, FloatArray]
-"""Member to (n,) values."""
-LARGEST_CURRENT_A = 20.0
-"""No joint of a humanoid of this size draws more."""
-COLDEST_DEGC, HOTTEST_DEGC = -40.0, 200.0
-"""What a motor in use can have."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Repair:
-    """Something that was wrong with the data, and what was done about it."""
-
-    kind: str
-    """`unit`, `name`, `order`, `duplicate`, `missing`, `gap` or `short`."""
-    rows: int
-    """How many rows it concerns."""
-    what: str
-    """In words."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Log:
-    """Rows of a log, in the order of the source; NaN where a value is missing."""
-
-    path: Path
-    names: tuple[str, ...]
-    """All columns of the source; known ones by our names."""
-    signals: Mapping[str, Columns]
-    """Signal to its columns, each (n,) in SI units (temperatures in °C);
-    a signal that the log lacks is not in it."""
-    lines: Sequence[int] = ()
-    """(n,) line of each row in a text file."""
-    run_state: str | None = None
-    """`Run.state`; None for a file."""
-    repairs: tuple[Repair, ...] = ()
-    matches: tuple[Match, ...] = ()
-    """The known columns."""
-
-    @property
-    def time_s(self) -> FloatArray:
-        """(n,) in s."""
-        return self.signals[TIME_COLUMN][""]
-
-    def place(self, row: int) -> str:
-        """Return the place of a row, for messages."""
-        if self.lines:
-            return f"{self.path}:{self.lines[row]}"
-        return f"{self.path}, row {row + 1}"
-
-    def column(self, member: str, *signals: str) -> str:
-        """Return the only column with any of some signals of a member.
-
-        Raises:
-            BadInput: there is no such column, or several.
-        """
-        wanted = [n for one in signals for n in column_names(one, member)]
-        found = [name for name in wanted if name in self.names]
-        if len(found) > 1:
-            raise BadInput(
-                f"{self.path} has the columns {' and '.join(found)}; keep one."
-            )
-        if found:
-            return found[0]
-        close = [n for name in wanted for n in get_close_matches(name, self.names, n=1)]
-        hint = f" (is it {close[0]!r}?)" if close else ""
-        raise BadInput(
-            f"{self.path}: there is no column {' or '.join(wanted)}{hint}; the header "
-            f"has {listed(self.names)}. Rename the column, or say by --map "
-            f"{wanted[0]}=COLUMN which it is."
-        )
 
 
 def read_log(
@@ -120,7 +46,8 @@ def read_log(
         BadInput: it is none of these, has no time, names a signal twice, or a cell is
             no number.
     """
-    return _log_of(table_of(Path(source)), robot, read_map(entries))
+    log = _log_of(table_of(Path(source)), robot, read_map(entries))
+    return doubt(log, robot) if log.run_state is None else log
 
 
 def table_of(path: Path) -> LogTable:

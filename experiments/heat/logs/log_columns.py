@@ -14,7 +14,8 @@ from nao_testbed.experiments.heat.logs.columns import (
     match_columns,
     read_map,
 )
-from nao_testbed.experiments.heat.logs.log import Log, read_log, table_of
+from nao_testbed.experiments.heat.logs.log import read_log, table_of
+from nao_testbed.experiments.heat.logs.record import Log
 from nao_testbed.experiments.heat.logs.signals import find_signal
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.files import check_writable, write_text

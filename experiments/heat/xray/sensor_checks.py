@@ -9,7 +9,7 @@ import numpy as np
 
 from nao_testbed.controllers.interface.robot_interface import READINGS
 from nao_testbed.controllers.stiffness.dynamics import GRAVITY
-from nao_testbed.experiments.heat.logs.log import (
+from nao_testbed.experiments.heat.logs.record import (
     COLDEST_DEGC,
     HOTTEST_DEGC,
     LARGEST_CURRENT_A,
@@ -26,6 +26,10 @@ READ = ("q", "target", "current", "torque", "temperature", "fsr", "accelerometer
 """Signals used by the X-ray."""
 BEYOND_RANGE_RAD = 0.35
 """Largest plausible reading beyond a joint stop: 20°."""
+GAP_STEPS, GAP_S = 10.0, 5.0
+"""A gap is longer than this many usual steps, and than this many seconds."""
+SLOW_S = 2.0
+"""Sensors are rarely recorded at longer steps."""
 MAX_FSR_WEIGHTS = 4.0
 """Largest plausible sum of sole forces, as a multiple of the weight."""
 MIN_FSR_WEIGHTS = 0.2
@@ -47,14 +51,29 @@ def check_sensors(log: Log, robot: Robot) -> Log:
         repairs.append(Repair(kind="missing", rows=n, what=what))
     rows = np.flatnonzero(is_known)
     time_s = log.time_s[rows]
-    (falls,) = np.nonzero(np.diff(time_s) <= 0.0)
-    if falls.size:
-        k = int(falls[0])
-        raise BadInput(
-            f"{log.place(int(rows[k + 1]))}: the time is {time_s[k + 1]:g} s after "
-            f"{time_s[k]:g} s in the row before; give rows in the order of time, each "
-            "time once."
+    is_new = np.diff(time_s, prepend=-np.inf) > 0.0
+    if n := int((~is_new).sum()):
+        where = log.place(int(rows[int((~is_new).argmax())]))
+        what = f"{n} rows with the time of the row before, first {where}: left out"
+        repairs.append(Repair(kind="duplicate", rows=n, what=what))
+    rows, time_s = rows[is_new], time_s[is_new]
+    steps = np.diff(time_s)
+    if steps.size and float(np.median(steps)) > SLOW_S:
+        what = (
+            f"rows are {np.median(steps):.3g} s apart; if the time is in ms, give "
+            "--map time_ms=COLUMN"
         )
+        repairs.append(Repair(kind="unit", rows=rows.size, what=what))
+    longest = max(GAP_STEPS * float(np.median(steps)), GAP_S) if steps.size else GAP_S
+    (gaps,) = np.nonzero(steps > longest)
+    if gaps.size and log.run_state is None:
+        k = int(gaps[-1]) + 1
+        what = (
+            f"a gap of {steps[k - 1]:.3g} s before {time_s[k]:g} s "
+            f"({log.place(int(rows[k]))}): only the record after it is used"
+        )
+        repairs.append(Repair(kind="gap", rows=k, what=what))
+        rows, time_s = rows[k:], time_s[k:]
     signals: dict[str, Columns] = {TIME_COLUMN: {"": time_s}}
     for signal in READ:
         reading = READINGS["current" if signal == "torque" else signal]
@@ -163,8 +182,10 @@ def _refuse_loads(log: Log, robot: Robot) -> None:
     sensors = log.signals.get("fsr")
     if sensors is None:
         return
-    total = np.nansum(list(sensors.values()), axis=0)
-    typical, weight = float(np.median(total)), robot.total_mass * GRAVITY
+    total = np.sum(list(sensors.values()), axis=0)
+    if not np.isfinite(total).any():
+        return
+    typical, weight = float(np.nanmedian(total)), robot.total_mass * GRAVITY
     in_kg = 0.05 < typical / weight < MIN_FSR_WEIGHTS
     if typical > MAX_FSR_WEIGHTS * weight or in_kg:
         raise BadInput(

@@ -14,7 +14,7 @@ import numpy as np
 from nao_testbed.controllers.interface.robot_interface import AXES
 from nao_testbed.controllers.stiffness.dynamics import GRAVITY
 from nao_testbed.controllers.stiffness.kernels import IndexArray
-from nao_testbed.experiments.heat.logs.log import Log
+from nao_testbed.experiments.heat.logs.record import Log
 from nao_testbed.experiments.heat.xray.sensor_checks import check_sensors
 from nao_testbed.models import BadInput, Posture, Robot
 from nao_testbed.models.values import FloatArray
@@ -53,6 +53,8 @@ class Standing:
     """(n_joints,) set-points in rad."""
     effort: FloatArray
     """(n_motors,) torques on the joint's side in N·m; 0 for motors without data."""
+    effort_sd: FloatArray
+    """(n_motors,) uncertainty of these in N·m: of a current whose sign is unknown."""
     mean_square: FloatArray
     """(n_motors,) mean squared torques in N²m², without the sensor's noise."""
     temperature: FloatArray | None
@@ -89,6 +91,7 @@ def find_standing(log: Log, robot: Robot) -> Standing:
     if all(name in log.signals.get("target", {}) for name in robot.leg_joints):
         target, _ = _joint_means(log, robot, "target", pose)
     effort, _ = _efforts(log, robot, pose)
+    is_unsure = np.array([name in log.unsigned for name in robot.motor_names])
     _, mean_square = _efforts(log, robot, rows)
     motors = robot.motor_names
     return Standing(
@@ -98,7 +101,8 @@ def find_standing(log: Log, robot: Robot) -> Standing:
         rows=len(rows),
         q=q,
         target=target,
-        effort=effort,
+        effort=np.where(is_unsure, 0.0, effort),
+        effort_sd=np.where(is_unsure, np.abs(effort), 0.0),
         mean_square=mean_square,
         temperature=_all_of(log, "temperature", motors, _last(log, rows)),
         fsr=_all_of(log, "fsr", [s.name for s in robot.force_sensors], pose),
@@ -139,7 +143,7 @@ def _still_rows(log: Log, robot: Robot) -> IndexArray:
             mover, farthest = name, most
     is_lifted = np.zeros(len(time_s), dtype=np.bool_)
     if "fsr" in log.signals:
-        load = np.nansum(list(log.signals["fsr"].values()), axis=0)
+        load = np.sum(list(log.signals["fsr"].values()), axis=0)
         is_lifted = load < MIN_ON_SOLES * robot.total_mass * GRAVITY
         is_still &= ~is_lifted
     moving = np.flatnonzero(~is_still)

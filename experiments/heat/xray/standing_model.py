@@ -300,7 +300,9 @@ class StandingModel:
         Args:
             friction: factor on the gears' friction.
         """
-        return np.asarray(np.hypot(friction * self._gear_sd, TORQUE_NM))
+        known = np.hypot(friction * self._gear_sd, TORQUE_NM)
+        unsure = self.standing.effort_sd[self._counts]
+        return np.asarray(np.hypot(known, unsure))
 
     def fit(
         self,

@@ -23,7 +23,12 @@ from nao_testbed.experiments.common.drawing.style import (
     plain_frame,
 )
 from nao_testbed.experiments.heat.xray.losses import LIMIT_DEGC
-from nao_testbed.experiments.heat.xray.suspects import LOAD_CAUSE, MAX_OFF, Suspects
+from nao_testbed.experiments.heat.xray.suspects import (
+    LOAD_CAUSE,
+    MAX_OFF,
+    RIVAL,
+    Suspects,
+)
 from nao_testbed.experiments.heat.xray.verdict import (
     NAMED,
     Hypothesis,
@@ -39,6 +44,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SIZES = ("error", "low", "high")
+NO_ACCELEROMETER = (
+    "This log has no accelerometer, which tells the legs apart: record "
+    "accelerometer.x, .y and .z to decide."
+)
 MAX_PERHAPS = 4
 """Largest number of possible causes in the headline."""
 PERHAPS = 0.2
@@ -111,11 +120,14 @@ def _causes_text(found: Xray) -> str:
         f"{one.label} {one.percent}%" for one in rivals if one.probability >= PERHAPS
     ]
     if not parts:
-        perhaps = [f"{one.label} {one.percent}%" for one in rivals[:MAX_PERHAPS]]
+        rivals = [one for one in rivals if one.probability >= RIVAL][:MAX_PERHAPS]
+        perhaps = [f"{one.label} {one.percent}%" for one in rivals]
         perhaps.append(f"no error {none.percent}%")
         parts.append("There may be an error, but this log does not identify it.")
     if perhaps:
         parts.append(f"Possible: {', '.join(perhaps)}.")
+    if named is None and any(one.mirrored for one in rivals):
+        parts.append(NO_ACCELEROMETER)
     if verdict.load > NAMED:
         clause = cause_text(suspects, LOAD_CAUSE)
         parts.append(f"{clause}; probability {verdict.load:.0%}.")
@@ -128,9 +140,7 @@ def _named_text(suspects: Suspects, named: Hypothesis) -> str:
         sizes = [f"{suspects.error_of(n).degrees:+.2f}°" for n in named.causes]
         return (
             f"{named.label} has an error ({' and '.join(sizes)}, or the opposite in "
-            f"the other leg; probability {named.percent}%): this log has no "
-            "accelerometer, which tells the legs apart. Record accelerometer.x, .y "
-            "and .z to decide."
+            f"the other leg; probability {named.percent}%). {NO_ACCELEROMETER}"
         )
     clauses = [cause_text(suspects, name) for name in named.causes]
     return f"{', and '.join(clauses)}; probability {named.percent}%."

@@ -6,7 +6,8 @@ import pytest
 
 from nao_testbed.experiments.closed_loop.trial import TrialCfg, run_trial
 from nao_testbed.experiments.common.robot_setting import RobotSetting
-from nao_testbed.experiments.heat.logs.log import Log, read_log
+from nao_testbed.experiments.heat.logs.log import read_log
+from nao_testbed.experiments.heat.logs.record import Log
 from nao_testbed.experiments.heat.xray.standing import Standing, find_standing
 from nao_testbed.experiments.heat.xray.standing_model import Assumptions, StandingModel
 from nao_testbed.experiments.heat.xray.suspects import Suspects, find_suspects

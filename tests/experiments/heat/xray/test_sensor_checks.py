@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from nao_testbed.experiments.heat.identification.identify import IdentifyCfg, identify
-from nao_testbed.experiments.heat.logs.log import Log, read_log
+from nao_testbed.experiments.heat.logs.log import read_log
+from nao_testbed.experiments.heat.logs.record import Log
 from nao_testbed.experiments.heat.xray.sensor_checks import check_sensors
 from nao_testbed.experiments.heat.xray.standing import find_standing
 from nao_testbed.experiments.heat.xray.xray import XrayCfg, undetermined, xray
@@ -77,16 +78,6 @@ def refused(
 ) -> None:
     with pytest.raises(kind, match=match):
         find_standing(read_log(path), robot)
-
-
-def test_a_time_that_falls_back_is_named_with_its_line(
-    frame: pd.DataFrame, robot: Robot, write: Callable[..., Path]
-) -> None:
-    rows = frame.head(120).copy()
-    times = rows["time_s"].to_numpy(copy=True)
-    times[100] = times[99]
-    rows["time_s"] = times
-    refused(write(rows), robot, r"log\.csv:102: the time is 2 s after 2 s")
 
 
 def test_a_missing_leg_joint_is_named(
@@ -209,7 +200,8 @@ def test_xray_and_identify_read_a_file_alike(
     frame = pd.DataFrame(columns)
     frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path)
     sensors = check_sensors(read_log(path), robot)
-    (log,) = identify(IdentifyCfg(source=path, joints=("LKneePitch",)), robot).logs
+    cfg = IdentifyCfg(source=path, joints=("LKneePitch",), ambient_degc=25.0)
+    (log,) = identify(cfg, robot).logs
     degc, current = (sensors.signals[s] for s in ("temperature", "current"))
     square = current["LKneePitch"] ** 2
     np.testing.assert_array_equal(log.records[0].time_s, sensors.time_s)

@@ -278,11 +278,8 @@ def test_without_an_accelerometer_no_leg_is_named(
     first = found.verdict.hypotheses[0]
     assert {JOINT, "RAnklePitch"} == {*first.causes, *first.mirrored}
     assert sum(one.percent for one in found.verdict.hypotheses) == 100
-    if found.verdict.named is not None:
-        assert "LAnklePitch or RAnklePitch" in said or (
-            "RAnklePitch or LAnklePitch" in said
-        )
-        assert "has no accelerometer" in said
+    assert first.label in said
+    assert "has no accelerometer" in said
 
 
 @given(st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=9))

@@ -1,0 +1,288 @@
+"""Doubt the data first: faults of clocks, units and sensors in a log of a real robot.
+
+What is certain is corrected and reported with its first row and time; a value without
+meaning becomes a missing one. The rest is left to the checks of each command.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+import numpy as np
+from scipy.ndimage import median_filter
+
+from nao_testbed.controllers.stiffness.kernels import BoolArray
+from nao_testbed.experiments.heat.logs.record import (
+    LARGEST_CURRENT_A,
+    Columns,
+    Log,
+    Repair,
+)
+from nao_testbed.models import Robot
+from nao_testbed.models.values import FloatArray
+from nao_testbed.sim.naoqi.current_sign import CurrentSign
+from nao_testbed.sim.recording.channels import TIME_COLUMN
+
+RECORD_ROWS = 20
+"""A clock that falls back over the times of so many rows begins a record."""
+BETWEEN_S = 3600.0
+"""Between the end of a record and the next one, whose own times begin anew."""
+WINDOW, MIN_ROWS = 21, 50
+"""Rows of the running median that a dropout is compared with; shorter logs are left."""
+MOST_DROPPED = 0.4
+"""Share of the rows from which values are no dropouts but the signal."""
+FAR = {"q": 0.05, "target": 0.05, "temperature": 5.0}
+"""Distance from the running median from which a value is a dropout, in rad and K."""
+NOISES = 8.0
+"""The same for noisy signals, in standard deviations."""
+FROZEN_ROWS, FROZEN_S = 20, 1.0
+"""A noisy sensor that repeats its value for longer is frozen."""
+BEYOND_RAD = 0.35
+"""No joint is so far beyond its stops."""
+HOT_DEGC = 60.0
+"""A robot whose motors are all hotter has its temperatures in °F."""
+SIGN_S, SIGN_ROWS = 60.0, 6000
+"""Last part of a log whose signs of currents are inferred."""
+
+
+def doubt(log: Log, robot: Robot | None) -> Log:
+    """Return a log with certain faults corrected, each with a repair.
+
+    Args:
+        log: log of a file.
+        robot: robot of the log; None: units and signs are not checked.
+    """
+    log = _in_order(_in_seconds(log))
+    if robot is not None:
+        log = _in_our_units(log, robot)
+    if log.time_s.size >= MIN_ROWS:
+        log = _without_frozen(log)
+        log = _without_dropouts(log)
+    log = _upright(log)
+    return log if robot is None else _signed(log, robot)
+
+
+def _noted(log: Log, kind: str, rows: int, what: str, **changed: object) -> Log:
+    done = Repair(kind=kind, rows=rows, what=what)
+    return replace(log, repairs=(*log.repairs, done), **changed)  # type: ignore[arg-type]
+
+
+def _changed(log: Log, signal: str, columns: Columns) -> dict[str, Columns]:
+    return {**log.signals, signal: columns}
+
+
+def _in_seconds(log: Log) -> Log:
+    """Convert a time of day in ms, us or ns whose column says s."""
+    largest = float(np.nanmax(log.time_s, initial=0.0))
+    for least, factor, unit in (
+        (1e17, 1e-9, "ns"),
+        (1e14, 1e-6, "us"),
+        (1e11, 1e-3, "ms"),
+    ):
+        if largest > least:
+            what = f"times beyond the year 5000 in s: read as {unit}"
+            changed = _changed(log, TIME_COLUMN, {"": factor * log.time_s})
+            return _noted(log, "unit", log.time_s.size, what, signals=changed)
+    return log
+
+
+def _in_order(log: Log) -> Log:
+    """Sort rows; begin a record where the clock falls back over times it has had."""
+    time_s = log.time_s.copy()
+    places = np.flatnonzero(np.isfinite(time_s))
+    known = time_s[places]
+    cuts = np.flatnonzero(np.diff(known) < 0.0) + 1
+    if not cuts.size:
+        return log
+    last = known[: cuts[0]].max()
+    for begin, end in zip(cuts, [*cuts[1:], known.size], strict=True):
+        part = known[begin:end]
+        overlaps = int((part <= last).sum()) >= RECORD_ROWS
+        if not overlaps or part[-1] < known[:begin].min():  # rows out of order
+            last = max(last, part.max())
+            continue
+        shift = last + BETWEEN_S - part[0]
+        row = int(places[begin])
+        what = (
+            f"{log.place(row)}: the clock falls from {known[begin - 1]:g} s to "
+            f"{part[0]:g} s: a new record begins"
+        )
+        log = _noted(log, "order", end - begin, what)
+        known[begin:] += shift
+        last = known[begin:end].max()
+    falls = int((np.diff(known) < 0.0).sum())
+    time_s[places] = known
+    order = np.argsort(np.where(np.isfinite(time_s), time_s, np.inf), kind="stable")
+    signals = {
+        signal: {name: values[order] for name, values in members.items()}
+        for signal, members in log.signals.items()
+    }
+    signals[TIME_COLUMN] = {"": time_s[order]}
+    lines = tuple(log.lines[k] for k in order) if log.lines else ()
+    if falls:
+        rows = f"{falls} row{'' if falls == 1 else 's'}"
+        what = f"time decreases at {rows}: sorted by time"
+        log = _noted(log, "order", falls, what)
+    return replace(log, signals=signals, lines=lines)
+
+
+def _in_our_units(log: Log, robot: Robot) -> Log:
+    """Convert degrees, deci-degrees, mA and °F where all columns agree."""
+    for signal in ("q", "target"):
+        columns = _of_robot(log.signals.get(signal, {}), robot.joint_names)
+        for factor, unit in ((np.pi / 180.0, "degrees"), (np.pi / 1800.0, "0.1°")):
+            beyond = [_is_beyond(v, n, robot) for n, v in columns.items()]
+            scaled = {n: factor * v for n, v in columns.items()}
+            fits = not any(_is_beyond(v, n, robot) for n, v in scaled.items())
+            if sum(beyond) > 2 and fits:
+                what = f"{signal} of all joints in {unit}: converted to rad"
+                signals = _changed(log, signal, scaled)
+                log = _noted(log, "unit", log.time_s.size, what, signals=signals)
+                break
+    columns = _of_robot(log.signals.get("current", {}), robot.motor_names)
+    largest = [float(np.nanmax(np.abs(v), initial=0.0)) for v in columns.values()]
+    if sum(x > LARGEST_CURRENT_A for x in largest) > 2:
+        scaled = {n: 1e-3 * v for n, v in columns.items()}
+        if max(largest) < 1e3 * LARGEST_CURRENT_A:
+            signals = _changed(log, "current", scaled)
+            what = "currents of all motors in mA: converted to A"
+            log = _noted(log, "unit", log.time_s.size, what, signals=signals)
+    columns = _of_robot(log.signals.get("temperature", {}), robot.motor_names)
+    middle = [float(np.nanmedian(v)) for v in columns.values() if np.isfinite(v).any()]
+    if len(middle) > 7 and min(middle) > HOT_DEGC and max(middle) < 250.0:
+        scaled = {n: (v - 32.0) / 1.8 for n, v in columns.items()}
+        what = f"all motors above {HOT_DEGC:g} degrees: °F, converted to °C"
+        signals = _changed(log, "temperature", scaled)
+        log = _noted(log, "unit", log.time_s.size, what, signals=signals)
+    return log
+
+
+def _of_robot(columns: Columns, names: Iterable[str]) -> Columns:
+    known = set(names)
+    return columns if columns.keys() <= known else {}
+
+
+def _is_beyond(values: FloatArray, name: str, robot: Robot) -> bool:
+    joint = robot.joints[robot.joint_index(name)]
+    low, high = joint.lower - BEYOND_RAD, joint.upper + BEYOND_RAD
+    known = values[np.isfinite(values)]
+    beyond = (known < low) | (known > high)
+    return bool(known.size) and float(beyond.mean()) > 0.5
+
+
+def _without_frozen(log: Log) -> Log:
+    def frozen(values: FloatArray) -> BoolArray:
+        same = np.diff(values) == 0.0
+        changes = np.flatnonzero(~same)
+        if changes.size < MIN_ROWS or np.median(np.diff(changes)) > 1.0:
+            return np.zeros(len(values), dtype=np.bool_)  # not noisy
+        edges = np.flatnonzero(np.diff([0, *same.astype(int), 0]))
+        bad = np.zeros(len(values), dtype=np.bool_)
+        for begin, end in edges.reshape(-1, 2):
+            is_long = log.time_s[end] - log.time_s[begin] > FROZEN_S
+            if end - begin >= FROZEN_ROWS and is_long:
+                bad[begin : end + 1] = True
+        return bad
+
+    noisy = ("current", "torque", "accelerometer")
+    return _emptied(log, noisy, frozen, "frozen at one value")
+
+
+def _without_dropouts(log: Log) -> Log:
+    for signal in (*FAR, "current", "torque", "accelerometer"):
+
+        def dropped(values: FloatArray, far: float = FAR.get(signal, 0.0)) -> BoolArray:
+            known = np.isfinite(values)
+            middle = np.full_like(values, np.nan)
+            if known.sum() < MIN_ROWS:
+                return ~known & known
+            middle[known] = median_filter(values[known], WINDOW, mode="nearest")
+            off = np.abs(values - middle)
+            sd = 1.4826 * float(np.nanmedian(off))
+            least = far or NOISES * sd
+            bad = off > max(least, 1e-9)
+            if not far:
+                bad &= off > 0.2 * np.nanmax(np.abs(middle)) + NOISES * sd
+            bad |= (values == 0.0) & (off > max(NOISES * sd, 0.01))
+            return np.asarray(bad & (bad.mean() < MOST_DROPPED))
+
+        log = _emptied(log, (signal,), dropped, "far from its neighbours")
+    return log
+
+
+def _emptied(
+    log: Log, signals: Iterable[str], find: Callable[[FloatArray], BoolArray], why: str
+) -> Log:
+    """Return a log without the values that `find` marks."""
+    for signal in signals:
+        columns = dict(log.signals.get(signal, {}))
+        total, first, where = 0, log.time_s.size, ""
+        for name, values in columns.items():
+            bad = find(values)
+            if not bad.any():
+                continue
+            columns[name] = np.where(bad, np.nan, values)
+            total += int(bad.sum())
+            if int(bad.argmax()) < first:
+                first, where = int(bad.argmax()), name
+        if total:
+            what = (
+                f"{total} values of {signal} {why}, first of {where or signal} at "
+                f"{log.time_s[first]:g} s ({log.place(first)}): treated as missing"
+            )
+            changed = _changed(log, signal, columns)
+            log = _noted(log, "missing", total, what, signals=changed)
+    return log
+
+
+def _upright(log: Log) -> Log:
+    """Turn an accelerometer that measures gravity downward."""
+    axes = log.signals.get("accelerometer", {})
+    if "z" not in axes or not np.nanmedian(axes["z"]) < 0.0:
+        return log
+    turned = {axis: -values for axis, values in axes.items()}
+    what = "accelerometer with gravity downward: sign inverted"
+    changed = _changed(log, "accelerometer", turned)
+    return _noted(log, "unit", log.time_s.size, what, signals=changed)
+
+
+def _signed(log: Log, robot: Robot) -> Log:
+    """Infer the signs of currents that have none, as `sim.naoqi.current_sign` does."""
+    columns = log.signals.get("current", {})
+    legs = [robot.joints[robot.joint_index(n)].motor for n in robot.leg_joints]
+    if not legs or not all(leg in columns for leg in legs):
+        return log
+    if any(np.nanmin(columns[leg], initial=np.inf) < 0.0 for leg in legs):
+        return log
+    sign = _signs(log, robot)
+    unsure = frozenset(m for m in columns if abs(sign.get(m, 0.0)) < 1.0)
+    signed = {m: v * np.sign(sign.get(m, 1.0) or 1.0) for m, v in columns.items()}
+    unsure_legs = [leg for leg in dict.fromkeys(legs) if leg in unsure]
+    what = "currents have no sign: inferred from set-points and angles"
+    if unsure_legs:
+        what += f"; unknown of {', '.join(unsure_legs)}"
+    signals = _changed(log, "current", signed)
+    return _noted(log, "unit", log.time_s.size, what, signals=signals, unsigned=unsure)
+
+
+def _signs(log: Log, robot: Robot) -> dict[str, float]:
+    """Return the sign of each motor's current at the end; 0 to 1: not certain."""
+    lead = {m.name: m.joints[0] for m in robot.motors}
+    target, q, size = (log.signals.get(s, {}) for s in ("target", "q", "current"))
+    known = [m for m in lead if m in size and lead[m] in target and lead[m] in q]
+    if not known:
+        return {}
+    rows = np.flatnonzero(log.time_s >= log.time_s[-1] - SIGN_S)[-SIGN_ROWS:]
+    names = robot.motor_names
+    amount = np.zeros((rows.size, len(names)))
+    error = np.zeros_like(amount)
+    for m in known:
+        k = names.index(m)
+        amount[:, k] = np.nan_to_num(size[m][rows])
+        error[:, k] = np.nan_to_num(target[lead[m]][rows] - q[lead[m]][rows])
+    estimator = CurrentSign(robot)
+    steps = np.diff(log.time_s[rows], prepend=log.time_s[rows[0]])
+    signed = np.zeros(len(names))
+    for k in range(rows.size):
+        signed = estimator.step(amount[k], error[k], float(steps[k]))
+    last = np.where(amount[-1] > 0.0, amount[-1], np.inf)
+    return {m: float((signed / last)[names.index(m)]) for m in known}
