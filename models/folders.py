@@ -1,6 +1,6 @@
-"""Folders of robots by name, without reading any of them.
+"""Robot folders by name, without reading their files.
 
-Kept apart from `models.load` so that the command line can check and complete names
+Separate from `models.load`, so that the command line can check and complete names
 before it imports the loader.
 """
 
@@ -12,21 +12,21 @@ ROBOT_FILE = "robot.yaml"
 
 
 def default_robot_folder() -> Path:
-    """Return the folder of the NAO that comes with the package."""
+    """Return the folder of the built-in NAO."""
     return Path(__file__).resolve().parent / "nao"
 
 
 def robot_names() -> tuple[str, ...]:
-    """Return the names of the robots that come with the package, sorted."""
+    """Return the sorted names of the built-in robots."""
     files = default_robot_folder().parent.glob(f"*/{ROBOT_FILE}")
     return tuple(sorted(file.parent.name for file in files))
 
 
 def find_robot_folder(robot: Path | str | None) -> Path:
-    """Return the folder of a robot given by folder or name; None: the NAO.
+    """Return the folder of a robot from its folder or name; None: the NAO.
 
     Raises:
-        BadInput: the text is neither a folder nor a name.
+        BadInput: the text is neither a folder nor the name of a built-in robot.
     """
     if robot is None:
         return default_robot_folder()

@@ -22,7 +22,7 @@ JointAngles = Mapping[Name, Real]
 
 
 class StrictPart:
-    """Base of parts of `robot.yaml`: unknown keys are rejected."""
+    """Base of the parts of `robot.yaml`; unknown keys are rejected."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
@@ -49,7 +49,7 @@ class Thresholds(StrictPart):
     onset_degc: tuple[Real, Real, Real]
     """Temperatures in °C at which the statuses start."""
     release_degc: tuple[Real, Real, Real]
-    """Temperatures in °C below which they end."""
+    """Temperatures in °C below which the statuses end."""
     factor: tuple[Fraction, Fraction, Fraction]
     """Share of the commanded stiffness at each status."""
 
@@ -77,7 +77,7 @@ class Roles(StrictPart):
     legs: Mapping[Side, tuple[Name, ...]] = field(default_factory=dict)
     """Joints whose temperature rises are summed in results, by leg."""
     idle_joints: tuple[Name, ...] = ()
-    """Joints that say nothing about a posture, such as those of hands and wrists."""
+    """Joints that do not distinguish postures, such as those of hands and wrists."""
     loads: tuple[Name, ...] = ()
     """Links that a person may load; empty: the base."""
     grips: tuple[Name, ...] = ()
@@ -85,11 +85,11 @@ class Roles(StrictPart):
     breathing_deg: Mapping[Literal["arms", "legs"], JointAngles] = field(
         default_factory=dict
     )
-    """Swing of joints in one breath, in degrees."""
+    """Amplitude of each joint during breathing, in degrees."""
     falling: Mapping[Heading, JointAngles] = field(default_factory=dict)
-    """Angles in rad of arms and head during a fall, by its direction."""
+    """Direction of a fall to the angles of arms and head in rad."""
     saving: Mapping[ResourceName, Fraction] = field(default_factory=dict)
-    """Largest stiffness of resources in the mode that saves energy."""
+    """Resource to its largest stiffness in the energy-saving mode."""
 
 
 EXAMPLES: Mapping[str, str] = {
@@ -106,7 +106,7 @@ class MissingRole(BadInput):
     """Error: a feature needs a role that the robot lacks."""
 
     def __init__(self, robot: str, role: str, feature: str) -> None:
-        """Name the robot, the role, the feature and the entry to add."""
+        """Compose the message: robot, role, feature, and the entry to add."""
         super().__init__(
             f"{feature} needs the role {role!r}, which robot {robot!r} lacks; add "
             f"`{EXAMPLES[role]}` under `roles` in its robot.yaml."

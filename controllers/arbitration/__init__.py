@@ -7,11 +7,12 @@
 
 resource_tree, requests, tokens    resources, requests of owners, proofs of grants
 policies        answers of holders to competing requests
-manager         the ledger, which grants, stores and ends reservations leases
-reservations for a `with` block gate            passes commands with valid tokens to the
-robot's devices faults          virtual owners of hot, broken or absent parts; posture
-monitor events          event trace; `controllers.trace_rules` checks it naoqi
-calls of NAOqi and ES2535273
+manager         the ledger, which grants, stores and ends reservations
+leases          reservations for a `with` block
+gate            passes commands with valid tokens to the robot's devices
+faults          virtual owners of hot, broken or absent parts; posture monitor
+events          event trace; `controllers.trace_rules` checks it
+naoqi           calls of NAOqi and ES2535273
 """
 
 from nao_testbed.controllers.arbitration.manager.front import LedgerFront

@@ -1,9 +1,9 @@
 """Owners, requests for resources, and their tickets.
 
 Owner       a behaviour, box, program or robot with its defaults; owners form a tree
-Request     a set of resources requested together Ticket      a pending request; its
-outcome is None while it waits NotGranted, StaleToken    errors of a request without a
-grant, and of an ended hold
+Request     a set of resources requested together
+Ticket      a pending request; its outcome is None while it waits
+NotGranted, StaleToken    errors of a request without a grant, and of an ended hold
 """
 
 import math

@@ -7,14 +7,14 @@ A trace is the list of events of a ledger and its surroundings, from `Opened` on
     ...
     assert not check_trace(events)
 
-owner       a leaf has one user, shares sum to at most 100 %, only the active state is
-held outcome     a request gets all that it asked for or nothing, once and in time queue
-a long-waiting request is not overtaken; no request waits for free leaves loss        a
-token loses only leaves that it has; its owner is notified in the same call gate
-a command is written or refused once, according to its right at that time frozen      a
-leaf of a virtual owner is not granted or moved; moved leaves become safe together
-the streams of a group start, run and end together; independent ones do not wait winner
-one schema of a level wins; only a winner is granted anything and writes
+owner       a leaf has one user, shares sum to at most 100 %, a held state is active
+outcome     a request gets all that it asked for or nothing, once and in time
+queue       a long-waiting request is not overtaken; no request waits for free leaves
+loss        a token loses only leaves that it has; its owner is notified in the call
+gate        a command is written or refused once, according to its right at that time
+frozen      a leaf of a virtual owner is not granted or moved; moved leaves become safe
+together    the streams of a group start, run and end together; others do not wait
+winner      one schema of a level wins; only a winner is granted anything and writes
 
 A violation of `trace` is separate: an event refers to an object that was not announced.
 """

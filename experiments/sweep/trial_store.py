@@ -1,8 +1,8 @@
 """Folder of a sweep: its identity, and one file per ended trial.
 
 OUT/sweep.json            parameters and version
-OUT/trials/KEY.json       one trial each, written atomically OUT/table.parquet
-all trials (`experiments.sweep.sweep_table`)
+OUT/trials/KEY.json       one trial each, written atomically
+OUT/table.parquet         all trials (`experiments.sweep.sweep_table`)
 
 A folder with the trials of an earlier run is resumed only if the *identity* of the
 sweep is the same.

@@ -1,10 +1,11 @@
-"""The URDF of a robot as every reader gets it: engines, dynamics and pictures.
+"""URDF of a robot, simplified for all its readers: engines, dynamics and pictures.
 
-A massless root link on a fixed joint (`base_footprint`) is left out, because engines
-weld it to the world. A collision mesh that not every reader supports (COLLADA) becomes
-its bounding box. A missing one becomes the box of its link's inertia, and a missing
-visual is left out. Without any visual, the collisions are shown. Missing products of
-inertia are 0; Pinocchio would drop the others. Any other URDF stays as it is.
+A massless root link on a fixed joint (`base_footprint`) is removed, because engines
+weld it to the world. A collision mesh in a format that not every reader supports
+(COLLADA) is replaced by its bounding box, a missing mesh by the box of its link's
+inertia; missing visuals are removed. Without any visual, the collision shapes are
+shown. Missing products of inertia are set to 0, since Pinocchio would drop the others.
+All else is unchanged.
 """
 
 import copy
@@ -20,7 +21,7 @@ from nao_testbed.models.values import FloatArray
 
 
 def plain_urdf(urdf: Path) -> ET.Element:
-    """Return the root element of a robot's URDF without what readers reject."""
+    """Return the root element of a robot's URDF after the replacements."""
     root = ET.parse(urdf).getroot()
     _drop_massless_root(root)
     for link in root.findall("link"):
@@ -65,7 +66,7 @@ def _drop_massless_root(root: ET.Element) -> None:
 
 
 def replace_mesh(link: ET.Element, body: ET.Element, urdf: Path) -> str | None:
-    """Replace the mesh of a collision by a box; remove it where none is known.
+    """Replace the mesh of a collision by a box; remove it if no box is known.
 
     Returns:
         `mesh` for the mesh's bounding box, `inertia` for the box of the link's inertia;
@@ -94,7 +95,7 @@ def replace_mesh(link: ET.Element, body: ET.Element, urdf: Path) -> str | None:
 
 
 def mesh_points(path: Path) -> FloatArray | None:
-    """Return the corners (n, 3) of an STL, OBJ or DAE mesh; None for other files."""
+    """Return the vertices (n, 3) of an STL, OBJ or DAE mesh; None for other files."""
     if path.suffix.lower() == ".dae":
         return _collada_points(ET.parse(path).getroot())
     data = path.read_bytes()
@@ -109,9 +110,9 @@ def mesh_points(path: Path) -> FloatArray | None:
 
 
 def _collada_points(root: ET.Element) -> FloatArray | None:
-    """Return the corners (n, 3) in m of the scene of a COLLADA file.
+    """Return the vertices (n, 3) in m of the scene of a COLLADA file.
 
-    As in ROS, `up_axis` changes nothing.
+    `up_axis` is ignored, as in ROS.
     """
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
@@ -159,7 +160,7 @@ def _collada_transform(part: ET.Element) -> FloatArray:
 
 
 def _inertia_box(link: ET.Element) -> tuple[FloatArray, FloatArray | None]:
-    """Return place and edges of the box with a link's mass and inertia."""
+    """Return position and edge lengths of the box with a link's mass and inertia."""
     inertial, mass = link.find("inertial"), mass_of(link)
     if inertial is None or mass == 0.0 or inertial.find("inertia") is None:
         return np.eye(4), None
@@ -170,7 +171,7 @@ def _inertia_box(link: ET.Element) -> tuple[FloatArray, FloatArray | None]:
 
 
 def mass_of(link: ET.Element) -> float:
-    """Return the mass of a link in kg, 0 without <inertial>."""
+    """Return the mass of a link in kg; 0 without <inertial>."""
     mass = link.find("inertial/mass")
     return 0.0 if mass is None else float(mass.get("value", 0.0))
 

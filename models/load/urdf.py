@@ -2,8 +2,8 @@
 
 This module reads only data that the tables lack: masses, joints, limits, couplings, and
 the validity of shapes. The engine and the dynamics library read the same file
-separately (`plain_urdf`). A link without <inertial> is a frame: it has no mass, on a
-fixed joint. A root of this kind is left out.
+separately (`plain_urdf`). A link without <inertial> is a frame without mass, on a fixed
+joint. A root of this kind is removed.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from nao_testbed.models.files.xml_tree import Element, parse_xml
 from nao_testbed.models.load.shapes import check_shapes
 from nao_testbed.models.robot import Link
 
-RTOL_INERTIA = 1e-6  # rounding of six printed digits
+RTOL_INERTIA = 1e-6  # rounding to six digits
 LONGEST_CHAIN = 200
 """Largest number of links in a chain."""
 
@@ -47,7 +47,7 @@ class UrdfTree:
     links: tuple[Link, ...]
     joints: dict[str, UrdfJoint]
     notes: tuple[str, ...] = ()
-    """Sentences on what was replaced."""
+    """Sentences about replaced shapes."""
 
     @property
     def moving(self) -> dict[str, UrdfJoint]:
@@ -111,7 +111,7 @@ def read_urdf(path: Path) -> UrdfTree:
 def _without_frame(
     root: str, links: dict[str, Link], joints: dict[str, UrdfJoint]
 ) -> str:
-    """Remove a massless root on a fixed joint, as `plain_urdf`; return the new root."""
+    """Remove a massless root on a fixed joint as `plain_urdf`; return the new root."""
     below = [joint for joint in joints.values() if joint.parent == root]
     if links[root].mass > 0.0 or [joint.type for joint in below] != ["fixed"]:
         return root
@@ -120,7 +120,7 @@ def _without_frame(
 
 
 def check_inertia(inertia: NDArray[np.float64]) -> str | None:
-    """Return why no body of positive density can have this inertia, or None.
+    """Return why no body of positive density can have this inertia; None if one can.
 
     I = I.T, principal moments i <= j <= k not negative, and i + j >= k.
 

@@ -1,14 +1,14 @@
-"""Comparison of ankle gains with gravity, before a robot stands on them.
+"""Check that the ankle gains can hold a standing robot against gravity.
 
-Let everything above the ankles turn rigidly by θ about the parallel ankle axes of the
-standing legs. The potential energy is
+Let the body above the ankles rotate rigidly by θ about the parallel ankle axes of the
+standing legs. Its potential energy is
 
     V(θ) = 1/2 Σ kp θ² + m g h cos θ,    V''(0) = Σ kp - m g h,
 
-m the mass above the ankles and h the height of its centre of mass over the axes. Where
-V'' is negative, the set-point is not stable and the robot falls; where it is positive,
-the robot may still fall, because knees and hips yield too. Gear friction is neglected:
-it delays a fall from a small angle.
+with the mass m above the ankles and the height h of its centre of mass above the axes.
+If V'' is negative, the set-point is unstable and the robot falls. If it is positive,
+the robot may still fall, because knees and hips yield too. Gear friction is neglected;
+it only delays the fall.
 """
 
 from collections.abc import Sequence
@@ -24,32 +24,32 @@ from nao_testbed.sim.engine.world import Payload, WorldCfg
 
 COUNTS = {1: "one ankle holds", 2: "two ankles hold"}
 ALONG = 0.7
-"""Least cosine between the axis of a pitch joint and the lateral direction."""
+"""Minimum cosine between the axis of a pitch joint and the lateral direction."""
 PARALLEL = 0.98
-"""Least cosine between two ankle axes that turn as one."""
+"""Minimum cosine between two ankle axes that act as one."""
 IN_LINE = 0.03
-"""Largest distance in m of such axes."""
+"""Maximum distance between such axes in m."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnkleGains:
-    """Gains of the standing ankles about one direction, and what gravity needs."""
+    """Gains of the standing ankles about one axis, and the gain needed by gravity."""
 
     direction: str
     """`pitch` or `roll`."""
     joints: tuple[str, ...]
     held: float
-    """Sum of their kp in N·m/rad."""
+    """Sum of the gains kp in N·m/rad."""
     needed: float
-    """m g h in N·m/rad."""
+    """Needed gain m g h in N·m/rad."""
 
     @property
     def falls(self) -> bool:
-        """Return True if the gains are below what gravity needs."""
+        """Return True if the gains are too small."""
         return self.held < self.needed
 
     def sentence(self, posture: str) -> str:
-        """Return why a robot in a posture falls."""
+        """Return a sentence that explains why a robot in a posture falls."""
         return (
             f"posture {posture!r}: {COUNTS[len(self.joints)]} {self.held:.3g} N·m/rad "
             f"in {self.direction} ({', '.join(self.joints)}), gravity needs "
@@ -64,13 +64,13 @@ def ankle_gains(
     gravity: float = 9.81,
     payloads: Sequence[Payload] = (),
 ) -> tuple[AnkleGains, ...]:
-    """Return the gains in pitch and, on one foot, in roll; none if it stands on more.
+    """Return the gains in pitch and, on one foot, in roll; empty on other supports.
 
     Args:
         robot: robot on level ground.
-        posture: angles of its joints.
-        gravity: in m/s².
-        payloads: masses on its links.
+        posture: joint angles.
+        gravity: gravity in m/s².
+        payloads: payloads on its links.
     """
     loads = [(link.mass, link.name, link.com) for link in robot.links]
     loads += [(p.mass_kg, p.link, tuple(p.place_on(robot))) for p in payloads]
@@ -103,7 +103,7 @@ def ankle_gains(
     found = []
     for direction, n in (("pitch", lateral), ("roll", np.cross(up, lateral))):
         if direction == "roll" and len(feet) > 1:
-            break  # the other leg carries too
+            break  # the other leg carries load too
         ankles = []
         for foot in feet:
             leg = on_sole[:, of_foot[foot]].all(axis=1)
@@ -125,14 +125,14 @@ def ankle_gains(
 
 
 def _turn_as_one(origins: FloatArray, axes: FloatArray) -> bool:
-    """Return True if all axes are one line, nearly."""
+    """Return True if all axes are nearly on one line."""
     a, r = axes[0], origins - origins[0]
     apart = np.linalg.norm(r - np.outer(r @ a, a), axis=1)
     return bool((np.abs(axes @ a) > PARALLEL).all() and (apart < IN_LINE).all())
 
 
 def why_it_falls(robot: Robot, posture: str, world: WorldCfg) -> str | None:
-    """Return in a sentence why a stand must fall; None if it need not."""
+    """Return a sentence on why the standing robot must fall; None if it need not."""
     if not robot.has_legs:
         return None
     given = robot.posture(posture)

@@ -1,8 +1,8 @@
 """Triangle meshes of spheres, capsules, cylinders and boxes.
 
-All but the box are surfaces of revolution: a profile of radius and height turned about
-z, with the normals of the profile. Flat and straight faces need corners only at their
-edges; a division into `PARTS` in each direction gives points all over a surface.
+All but the box are surfaces of revolution: a profile of radius and height is rotated
+about z, with its normals. Flat and straight faces need vertices only at their edges; a
+division into `PARTS` in each direction distributes points over the whole surface.
 """
 
 from dataclasses import dataclass
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from nao_testbed.models.values import FloatArray
 
 AROUND = 40
-"""Corners of a circle."""
+"""Number of vertices of a circle."""
 ALONG = 12
-"""Rings of a sphere from pole to pole."""
+"""Number of rings of a sphere from pole to pole."""
 PARTS = 8
-"""Parts of an edge if the whole surface is sampled."""
+"""Number of parts of an edge if points cover the whole surface."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -29,18 +29,18 @@ class Solid:
     triangles: NDArray[np.intp]
     """(m, 3) rows of `points`, counter-clockwise seen from outside."""
     normals: FloatArray
-    """(m, 3, 3) unit vectors away from the body, at the corners of the triangles."""
+    """(m, 3, 3) outward unit normals at the corners of the triangles."""
 
 
 def capsule(radius: float, length: float, parts: int = 1) -> Solid:
-    """Return a cylinder about z between two half spheres, centred at the origin.
+    """Return a capsule along z, a cylinder with two half spheres, about the origin.
 
     Args:
         radius: radius in m.
         length: distance of the centres of the half spheres in m; 0: a sphere.
         parts: number of parts of the cylinder's length.
     """
-    turn = np.linspace(0.0, np.pi / 2.0, ALONG // 2 + 1)  # from the equator upwards
+    turn = np.linspace(0.0, np.pi / 2.0, ALONG // 2 + 1)  # from the equator to the pole
     out = np.stack([np.cos(turn), np.sin(turn)], axis=1)
     out[-1, 0] = 0.0
     return _turned(radius * out[::-1] + (0.0, length / 2.0), out[::-1], parts)
@@ -54,13 +54,13 @@ def sphere(radius: float) -> Solid:
 def cylinder(
     radius: float, length: float, bevel: float = 0.0015, parts: int = 1
 ) -> Solid:
-    """Return a cylinder about z, centred at the origin, with rounded edges.
+    """Return a cylinder along z with rounded edges, centred at the origin.
 
     Args:
         radius: radius in m.
         length: length in m.
         bevel: radius of the rounded edges in m; smaller on a thin cylinder.
-        parts: parts of the radius of an end face, and of the length.
+        parts: number of parts of an end face's radius, and of the length.
     """
     b = min(bevel, 0.4 * radius, 0.4 * length)
     turn = np.linspace(0.0, np.pi / 2.0, 4)
@@ -73,11 +73,11 @@ def cylinder(
 
 
 def box(size: FloatArray, parts: int = 1) -> Solid:
-    """Return a box about the origin.
+    """Return a box centred at the origin.
 
     Args:
-        size: (3,) edges in m.
-        parts: parts of each edge.
+        size: (3,) edge lengths in m.
+        parts: number of parts of each edge.
     """
     line = np.linspace(-0.5, 0.5, parts + 1)
     u, v = (grid.ravel() for grid in np.meshgrid(line, line))
@@ -102,13 +102,13 @@ def box(size: FloatArray, parts: int = 1) -> Solid:
 
 
 def _turned(upper: FloatArray, normal: FloatArray, parts: int) -> Solid:
-    """Turn a profile and its mirror image below about z.
+    """Rotate a profile and its mirror image below about z.
 
     Args:
         upper: (n, 2) radius and height of the profile in m, from the top down to the
             straight side.
         normal: (n, 2) unit normals of the profile.
-        parts: parts of the straight side.
+        parts: number of parts of the straight side.
     """
     side = np.linspace(1.0, -1.0, parts + 1)[1:-1, None] * upper[-1] * (0.0, 1.0)
     side[:, 0] = upper[-1, 0]

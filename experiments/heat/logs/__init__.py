@@ -1,9 +1,9 @@
-"""Logs of a robot as one record of columns, whoever wrote them.
+"""Logs of a robot, from any program, as one record of columns.
 
 signals        our names of columns, and their units
 dialects.yaml  the names of other programs
-columns        which columns are which signals
-tables         rows and numbers of a file
+columns        assignment of columns to signals
+tables         rows and numbers of a log file
 bags           tables of ROS bags
 record         columns in SI units, and their repairs
 log            `read_log`

@@ -2,7 +2,7 @@
 
 Columns are named by topic and field: `/imu/linear_acceleration/x`. A JointState and a
 DiagnosticArray have the name of the joint or status in place of its number, as in
-`/joint_states/LKneePitch/position`. A row holds what was recorded at one time.
+`/joint_states/LKneePitch/position`. Each row has the values of one time stamp.
 """
 
 from collections.abc import Iterator
@@ -18,12 +18,12 @@ from nao_testbed.models.errors import ExtraMissing
 
 ENDINGS = frozenset({".bag", ".mcap", ".db3"})
 MAX_ITEMS = 64
-"""Longer lists are pictures or clouds, not joints."""
+"""Longest list that is read; longer ones are images or point clouds, not joints."""
 JOINT_FIELDS = ("position", "velocity", "effort")
 
 
 def is_bag(path: Path) -> bool:
-    """Return True for a bag: a file by its ending, a folder with `metadata.yaml`."""
+    """Return True for a bag file, by its suffix, or a folder with `metadata.yaml`."""
     return path.suffix.lower() in ENDINGS or (path / "metadata.yaml").is_file()
 
 
@@ -31,7 +31,7 @@ def read_bag(path: Path) -> FrameTable:
     """Read the numbers of all topics.
 
     Raises:
-        BadInput: it cannot be read, or has no numbers.
+        BadInput: the bag cannot be read, or has no numbers.
         ExtraMissing: the extra `logs` is not installed.
     """
     try:
@@ -96,7 +96,7 @@ def _fields(name: str, value: Any) -> Iterator[tuple[str, float]]:
 
 
 def _number_in(text: str) -> float | None:
-    """Return the number in front of a unit, such as of `38.5 C`; None for a word."""
+    """Return the number before a unit, such as 38.5 for `38.5 C`; None for a word."""
     try:
         return float(text.split(maxsplit=1)[0])
     except (IndexError, ValueError):

@@ -1,7 +1,7 @@
 """Our names for the columns of a log: `dialects.yaml`, or a map given by the user.
 
-A pattern is written as at the top of `dialects.yaml`. A map gives patterns that stand
-before those of the file, each as `OUR_NAME=PATTERN`, such as `q.{joint}=pos_{joint}`.
+The head of `dialects.yaml` explains patterns. The patterns of a map precede those of
+the file; each has the form `OUR_NAME=PATTERN`, such as `q.{joint}=pos_{joint}`.
 """
 
 import re
@@ -22,7 +22,7 @@ from nao_testbed.sim.recording.channels import TIME_COLUMN
 FILE = Path(__file__).with_name("dialects.yaml")
 OWN, GIVEN = "own names", "given"
 TIME = "time"
-"""Name of a time whose unit its values tell."""
+"""Name of a time column whose unit is inferred from its values."""
 OF_MOTORS = frozenset({"current", "torque", "temperature"})
 _UNIT = re.compile(r"(.*\S)\s*[\[(]\s*([^\[\]()\d]+?)\s*[\])]")
 UNITS: Mapping[str, str] = {
@@ -34,7 +34,7 @@ UNITS: Mapping[str, str] = {
     "µs": "us",
     "a": "a",
 }
-"""Unit in brackets behind a name, to the part of our names that says it."""
+"""Unit in brackets after a name, to the corresponding suffix of our names."""
 _PARTS = {
     "{joint}": r"(?P<joint>[^./:]+)",
     "{axis}": r"[./_:]?(?P<axis>[xyz012])",
@@ -44,11 +44,11 @@ _PARTS = {
 
 
 class Match(NamedTuple):
-    """What a column means."""
+    """Meaning of a column."""
 
     column: str
     name: str
-    """Ours, as `find_signal` reads it, or `TIME`."""
+    """Our name of the column, as parsed by `find_signal`, or `TIME`."""
     dialect: str
 
 
@@ -74,7 +74,7 @@ def _compiled(pattern: str, *, is_given: bool = False) -> re.Pattern[str]:
 
 @cache
 def _table() -> tuple[tuple[_Line, ...], Mapping[str, tuple[str, ...]]]:
-    """Return the lines of `dialects.yaml`, times first, and the orders."""
+    """Return the patterns of `dialects.yaml`, times first, and the joint orders."""
     tree = read_tree(FILE)
     sections = [(TIME, tree["time"]), *tree["dialects"].items()]
     lines = tuple(
@@ -86,7 +86,7 @@ def _table() -> tuple[tuple[_Line, ...], Mapping[str, tuple[str, ...]]]:
 
 
 def read_map(entries: Sequence[str]) -> tuple[str, ...]:
-    """Return the entries of a map, those of its files included.
+    """Return the entries of a map, including those of its files.
 
     Raises:
         BadInput: an entry is neither `NAME=PATTERN` nor a YAML file of such lines.
@@ -112,7 +112,7 @@ def read_map(entries: Sequence[str]) -> tuple[str, ...]:
 
 
 def member_of(text: str, robot: Robot) -> str | None:
-    """Return the joint or motor that a name stands for in any spelling, or None."""
+    """Return the joint or motor for a name in any spelling; None if there is none."""
     plain = _plain(text)
     names = {_plain(n): n for n in (*robot.motor_names, *robot.joint_names)}
     for one in (plain, plain.removeprefix("k")):
@@ -132,15 +132,15 @@ def match_columns(
     entries: Sequence[str] = (),
     first_text: Callable[[str], str] = lambda _: "",
 ) -> list[Match]:
-    """Return what the known ones among some columns mean; numbers stay `{i}` names.
+    """Return the meanings of all known columns; numbered joints keep their numbers.
 
-    The names of other programs count where no column but the time has one of ours.
+    Names of other programs are used only if no column except the time has one of ours.
 
     Args:
         columns: names of the columns.
-        robot: robot of the log; None: joints stay as they are called.
-        entries: map of the user, from `read_map`.
-        first_text: returns the first cell of a column.
+        robot: robot of the log; None: joints keep their names.
+        entries: user's map, from `read_map`.
+        first_text: function that returns the first cell of a column.
 
     Raises:
         BadInput: an entry of the map fits no column.
@@ -196,7 +196,7 @@ def _given_line(entry: str, columns: Sequence[str]) -> _Line:
 
 
 def listed(columns: Sequence[str], most: int = 40) -> str:
-    """Return the first columns, and how many more there are."""
+    """Return the names of the first columns, and the number of the others."""
     more = len(columns) - most
     return ", ".join(columns[:most]) + (f" and {more} more" if more > 0 else "")
 
@@ -204,7 +204,7 @@ def listed(columns: Sequence[str], most: int = 40) -> str:
 def _labelled(
     match: Match, labels: Mapping[str, str], robot: Robot | None
 ) -> Match | None:
-    """Return a match with the joint that a text column names for its number."""
+    """Return a match whose joint number is replaced by the name in a text column."""
     prefix, _, member = match.name.partition(".")
     label = labels.get(member)
     if label is None:
@@ -216,7 +216,7 @@ def _labelled(
 
 
 def _without_unit(column: str) -> tuple[str, str | None]:
-    """Return a name without the unit in brackets, and our word for the unit."""
+    """Return a name without the unit in brackets, and our suffix for the unit."""
     found = _UNIT.fullmatch(column)
     unit = UNITS.get(found[2].lower()) if found else None
     return (found[1], unit) if found and unit else (column, None)
@@ -238,7 +238,7 @@ def _fitting(line: _Line, column: str, robot: Robot | None) -> str | None:
 
 
 def of_motor(name: str, robot: Robot | None) -> str:
-    """Return a name with the motor for the joint, where its signal is of motors."""
+    """Return a name with the motor in place of the joint, for signals of motors."""
     prefix, _, member = name.partition(".")
     signal = (find_signal(name) or ("",))[0]
     if robot is None or signal not in OF_MOTORS or member not in robot.joint_names:
@@ -247,7 +247,7 @@ def of_motor(name: str, robot: Robot | None) -> str:
 
 
 def _with_unit(name: str, unit: str | None) -> str:
-    """Return a name with another unit, where its signal can have it."""
+    """Return a name with another unit, if its signal supports the unit."""
     prefix, dot, member = name.partition(".")
     other = f"{'time' if prefix == TIME else prefix}_{unit}{dot}{member}"
     return other if find_signal(other) else name
@@ -256,13 +256,13 @@ def _with_unit(name: str, unit: str | None) -> str:
 def order_of_numbers(
     numbers: Sequence[int], angles: Mapping[int, float], robot: Robot
 ) -> tuple[str, dict[int, str]]:
-    """Return whose order numbered joints have, and the joints of the numbers.
+    """Return the source of the order of numbered joints, and the joint of each number.
 
-    Of several orders with joints of the robot, that counts in which the angles are
-    within the joints' limits and the legs most alike.
+    If several orders have joints of the robot, the selected one keeps the angles within
+    the joint limits and makes the legs most similar.
 
     Args:
-        numbers: of the columns.
+        numbers: numbers of the columns.
         angles: number to a typical angle in rad.
         robot: robot of the log.
 
@@ -303,10 +303,10 @@ def _oddness(
 
 
 def time_unit(path: Path, column: str, values: FloatArray) -> str:
-    """Return our name for a column of times, by the unit that its values tell.
+    """Return our name for a time column, with the unit inferred from its values.
 
     Raises:
-        BadInput: they may be seconds or milliseconds.
+        BadInput: the values may be seconds or milliseconds.
     """
     known = values[np.isfinite(values)]
     largest = float(np.abs(known).max()) if known.size else 0.0

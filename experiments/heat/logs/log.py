@@ -39,12 +39,13 @@ def read_log(
 
     Args:
         source: path of the log.
-        robot: robot of the log: its joints are found in any spelling, or by number.
-        entries: map of the user, `NAME=PATTERN` or a YAML file, as in `columns`.
+        robot: robot of the log: its joints are recognised in any spelling, or by
+            number.
+        entries: user's map: `NAME=PATTERN` or a YAML file, as in `columns`.
 
     Raises:
-        BadInput: it is none of these, has no time, names a signal twice, or a cell is
-            no number.
+        BadInput: the source is none of these, has no time or a signal twice, or a cell
+            is not a number.
     """
     log = _log_of(table_of(Path(source)), robot, read_map(entries))
     return doubt(log, robot) if log.run_state is None else log
@@ -54,7 +55,7 @@ def table_of(path: Path) -> LogTable:
     """Open a run folder, a bag, a LeRobot data set, a Parquet or a CSV file.
 
     Raises:
-        BadInput: it cannot be read, or has no rows.
+        BadInput: the source cannot be read, or has no rows.
     """
     if is_bag(path):
         return read_bag(path)
@@ -108,7 +109,7 @@ def _log_of(table: LogTable, robot: Robot | None, entries: Sequence[str]) -> Log
 def _named(
     matches: list[Match], columns: Columns, robot: Robot | None
 ) -> tuple[list[Match], list[Repair]]:
-    """Return the matches with joints for numbers."""
+    """Return the matches with joint names in place of numbers."""
     numbered = {
         int(m.name.partition(".")[2])
         for m in matches
@@ -135,7 +136,7 @@ def _named(
 
 
 def _build(path: Path, names: list[str], columns: Columns) -> Log:
-    """Sort the columns of a source by signal, and convert them."""
+    """Group the columns of a source by signal, and convert their units."""
     signals: dict[str, dict[str, FloatArray]] = {}
     log = Log(path=path, names=tuple(names), signals=signals)
     log.column("", TIME_COLUMN)

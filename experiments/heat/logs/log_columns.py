@@ -1,4 +1,4 @@
-"""Command `nao-testbed log-columns`: what the columns of a log are taken for."""
+"""Command `nao-testbed log-columns`: the detected meaning of a log's columns."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,11 +32,11 @@ NEEDS = (
     ("xray: times to 80 °C", ("temperature",)),
     ("identify", ("temperature", "current or torque")),
 )
-"""What needs which signals."""
+"""Feature to the signals that it needs."""
 
 
 def missing_for(log: Log, robot: Robot) -> list[str]:
-    """Return the answers that lack a signal of every leg motor, and which."""
+    """Return the features that lack signals of the leg motors, with these signals."""
     found = []
     for answer, signals in NEEDS:
         lacks = [s for s in signals if not _has(log, s, robot)]
@@ -54,7 +54,7 @@ def _has(log: Log, wanted: str, robot: Robot) -> bool:
 
 
 def signals_table(log: Log) -> DataTable:
-    """Return one row for each signal."""
+    """Return a table with one row per signal."""
     rows = []
     for signal, members in log.signals.items():
         of = [m for m in log.matches if _prefix(m) == signal]
@@ -81,10 +81,10 @@ def _prefix(match: Match) -> str:
 def run_log_columns(
     source: Path, robot: Robot, entries: Sequence[str], write: Path | None
 ) -> int:
-    """Print what was recognised, guessed and missing; write a map; return the status.
+    """Print recognised, guessed and missing columns; write a map; return the status.
 
     Raises:
-        BadInput: the log has no time, or cannot be read; the message has its columns.
+        BadInput: the log has no time, or cannot be read; the message lists its columns.
     """
     if write is not None:
         check_writable("--write", write)
@@ -113,7 +113,7 @@ def run_log_columns(
 
 
 def _write(path: Path, matches: Sequence[Match], others: Sequence[str]) -> None:
-    """Write a map for `--map`, with unknown columns as comments."""
+    """Write a map file for `--map`, with unknown columns as comments."""
     names = {m.column: "time_s" if m.name == TIME else m.name for m in matches}
     lines = ["# our name: column of the log; for --map"]
     lines += [f"{name}: '{column}'" for column, name in names.items()]

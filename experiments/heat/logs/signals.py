@@ -2,7 +2,7 @@
 
 A column is named as in a run folder, `SIGNAL.MEMBER`, such as `q.LKneePitch`; another
 unit is part of the first word, as in `q_deg.LKneePitch`. A log of one motor omits the
-member, and then the name must contain the unit: `temperature_degc`, `current_a`.
+member; its names must contain the unit: `temperature_degc`, `current_a`.
 """
 
 from collections.abc import Mapping
@@ -45,21 +45,21 @@ SIGNALS: Mapping[str, Mapping[str, Scale]] = {
     "fsr": {"fsr": Scale(), "fsr_kg": Scale(GRAVITY)},  # N
     "gyro": {"gyro": Scale()},  # x, y, z, rad/s
     "accelerometer": {"accelerometer": Scale(), "accelerometer_g": Scale(GRAVITY)},
-    "motor_torque": {"motor_torque": Scale()},  # of a simulated run, what heated, N·m
+    "motor_torque": {"motor_torque": Scale()},  # simulated runs: heating torque, N·m
     "true_temperature": {"true_temperature": Scale()},  # of its heating model, °C
 }
 """Signal to the first parts that its columns may have, each with its unit.
 
 Run folders, their exports, and files written for `identify` and `xray` use these names;
-`columns` finds them for the columns of other programs.
+`columns` translates the names of other programs.
 """
 
 
 def find_signal(column: str) -> tuple[str, str, Scale] | None:
     """Return a column's signal, member and unit; None for an unknown column.
 
-    The member is a joint, motor, sensor or axis; empty for the time, and in a log of
-    one motor.
+    The member is a joint, motor, sensor or axis; it is empty for the time, and in a log
+    of one motor.
     """
     prefix, dot, member = column.partition(".")
     for signal, names in SIGNALS.items():
@@ -70,7 +70,7 @@ def find_signal(column: str) -> tuple[str, str, Scale] | None:
 
 
 def column_names(signal: str, member: str) -> tuple[str, ...]:
-    """Return what the column of a signal may be called."""
+    """Return the possible names of the column of a signal."""
     names = SIGNALS[signal]
     named = [f"{name}.{member}" if member else name for name in names]
     return tuple(name for name in named if find_signal(name))

@@ -1,9 +1,9 @@
-"""Rows and columns of a log file, whatever it was written by.
+"""Rows and columns of a log file from any program.
 
     table = CsvTable(Path("log.csv"))
     table.numbers("q.LKneePitch")
 
-Of a CSV file, separators, decimal commas and missing cells are detected; every error
+In CSV files, separators, decimal commas and missing cells are detected. Every error
 names the file, and the line if there is one.
 """
 
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 SEPARATORS = (",", ";", "\t", "|")
 MISSING = frozenset({"", "-", "na", "n/a", "nan", "none", "null"})
-"""Cells that stand for no value, in any case."""
+"""Cells that mean a missing value; case is ignored."""
 MAX_BAD_CELLS = 5
-"""That a message names."""
+"""Largest number of invalid cells listed in a message."""
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
 _DATE = re.compile(r"\s*\d{4}-\d\d-\d\d[T ]\d\d:")
 _COMMENT = re.compile(r"#|//|%(?!time)")
 
 
 class LogTable(Protocol):
-    """Columns by name."""
+    """Table of a log with columns accessed by name."""
 
     @property
     def path(self) -> Path:
-        """Path of the file."""
+        """Path of the log file."""
         ...
 
     @property
@@ -48,12 +48,12 @@ class LogTable(Protocol):
 
     @property
     def lines(self) -> Sequence[int]:
-        """(n,) line of each row in a text file; else empty."""
+        """(n,) line number of each row in a text file; empty for other files."""
         ...
 
     @property
     def comma_rows(self) -> int:
-        """Rows with decimal commas, of the columns that were read."""
+        """Rows with decimal commas in the columns read so far."""
         ...
 
     @property
@@ -62,7 +62,7 @@ class LogTable(Protocol):
         ...
 
     def numbers(self, name: str) -> FloatArray:
-        """Return the (n,) numbers of a column, NaN for an empty cell; dates in s.
+        """Return the (n,) numbers of a column, NaN for empty cells, dates in s.
 
         Raises:
             BadInput: a cell is not a number.
@@ -75,7 +75,7 @@ class LogTable(Protocol):
 
 
 class FrameTable:
-    """Columns of a data frame."""
+    """Table from a data frame."""
 
     lines: Sequence[int] = ()
     comma_rows = 0
@@ -83,16 +83,16 @@ class FrameTable:
     def __init__(
         self, path: Path, frame: "pd.DataFrame", run_state: str | None = None
     ) -> None:
-        """Take the columns of a frame."""
+        """Store the columns of a frame."""
         self.path, self._frame, self.run_state = path, frame, run_state
         self._frame.columns = frame.columns.astype(str)
         self.names = list(map(str, frame.columns))
 
     def numbers(self, name: str) -> FloatArray:
-        """Return the (n,) numbers of a column; dates in s.
+        """Return the (n,) numbers of a column, dates in s.
 
         Raises:
-            BadInput: it holds something else.
+            BadInput: the column has other contents.
         """
         values = self._frame[name]
         if values.dtype.kind == "M":
@@ -111,10 +111,10 @@ class FrameTable:
 
 
 def read_parquet(path: Path) -> "pd.DataFrame":
-    """Read a Parquet file, with its index and with the items of lists as columns.
+    """Read a Parquet file; its index and the items of lists become columns.
 
     Raises:
-        BadInput: it is none.
+        BadInput: the file is not a Parquet file.
     """
     import pandas as pd  # noqa: PLC0415  # slow
     import pyarrow as pa  # noqa: PLC0415  # slow
@@ -133,10 +133,9 @@ def read_parquet(path: Path) -> "pd.DataFrame":
 
 
 def _without_lists(frame: "pd.DataFrame", path: Path) -> "pd.DataFrame":
-    """Return a frame with a column for each item of lists of numbers.
+    """Return a frame in which each item of lists of numbers has its own column.
 
-    The items have the names that `meta/info.json` of a LeRobot data set gives them, or
-    numbers.
+    Items have the names given in `meta/info.json` of a LeRobot data set, or numbers.
     """
     import pandas as pd  # noqa: PLC0415  # slow
 
@@ -169,7 +168,7 @@ def _item_names(path: Path, column: str) -> list[str]:
 
 
 def _seconds(times: "pd.Series[pd.Timestamp]") -> FloatArray:
-    """Return times of a clock in s since 1970, NaN where there is none."""
+    """Return date times in s since 1970, NaN for missing ones."""
     import pandas as pd  # noqa: PLC0415  # slow
 
     since = times - pd.Timestamp(0, tz=times.dt.tz)
@@ -177,15 +176,15 @@ def _seconds(times: "pd.Series[pd.Timestamp]") -> FloatArray:
 
 
 _Rows = list[tuple[int, list[str]]]
-"""Number of the line, and its cells."""
+"""Line number and cells of each row."""
 
 
 def _read_rows(path: Path) -> tuple[list[str], _Rows]:
-    """Return the names of the columns, and the rows that are no comment (#).
+    """Return the names of the columns, and all rows except comments (#).
 
     Raises:
-        BadInput: it cannot be read, has no header or no rows, names a column twice, or
-            a row has another number of cells.
+        BadInput: the file cannot be read, has no header or no rows, names a column
+            twice, or its rows differ in length.
     """
     try:
         text = read_text(path, "utf-8-sig")
@@ -208,7 +207,7 @@ def _read_rows(path: Path) -> tuple[list[str], _Rows]:
             f"columns."
         )
     before = every[: every.index(lines[0])]
-    if before and _is_numbers(lines[0][1]):  # the header stands in a comment
+    if before and _is_numbers(lines[0][1]):  # the header is a comment
         lines.insert(0, (before[-1][0], before[-1][1].lstrip("#/% ")))
     separator = max(SEPARATORS, key=lines[0][1].count)
     has_separator = separator in lines[0][1]
@@ -253,7 +252,7 @@ def _is_numbers(line: str) -> bool:
 
 
 class CsvTable:
-    """Columns of a text file."""
+    """Table from a text file."""
 
     run_state = None
 
@@ -269,18 +268,18 @@ class CsvTable:
         return self._rows[0][1][self.names.index(name)].strip()
 
     def numbers(self, name: str) -> FloatArray:
-        """Return the (n,) numbers of a column, NaN for an empty cell; dates in s.
+        """Return the (n,) numbers of a column, NaN for empty cells, dates in s.
 
         Raises:
             BadInput: a cell is not a number.
         """
         place = self.names.index(name)
         texts = [cells[place] for _, cells in self._rows]
-        if "_" not in "".join(texts):  # `float` is as strict as `number_of` then
+        if "_" not in "".join(texts):  # `float` is then as strict as `number_of`
             try:
                 return np.array([float(text) for text in texts])
             except ValueError:
-                pass  # empty cells, decimal commas, dates, or what is no number
+                pass  # empty cells, decimal commas, dates, or not a number
         if _DATE.match(texts[0]):
             import pandas as pd  # noqa: PLC0415  # slow
 

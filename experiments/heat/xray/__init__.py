@@ -2,12 +2,14 @@
 
     nao-testbed xray LOG
 
-sensor_checks   required columns of a log, and their units standing        last stretch
-of still standing: means of its sensors standing_model  sole forces and angle errors
-that explain these means suspects        misaligned joints: hypotheses, their evidence,
-intervals verdict         partition of the hypotheses, for sentence, table and figure
-losses          needed and useless watts, internal wrench, saving by a
-set-point xray            complete analysis, and the contract of `--json` drawing
-tables and figure run_xray        the command trials          robots with known errors,
-for its success rate
+sensor_checks   required columns of a log, and their units
+standing        last stretch of still standing: means of its sensors
+standing_model  sole forces and angle errors that explain these means
+suspects        misaligned joints: hypotheses, their evidence, intervals
+verdict         partition of the hypotheses, for sentence, table and figure
+losses          needed and useless watts, internal wrench, saving by a set-point
+xray            complete analysis, and the contract of `--json`
+drawing         tables and figure
+run_xray        the command
+trials          robots with known errors, for its success rate
 """

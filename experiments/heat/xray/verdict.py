@@ -1,11 +1,12 @@
-"""One partition of what may be wrong, whose probabilities sum to 100 %.
+"""Partition of the possible errors into hypotheses whose probabilities sum to 100 %.
 
-Sets of joints and floor that are off are disjoint hypotheses: that the named causes are
-off, whatever else is; each other set; no error. Whether the robot carries a load is a
-partition of its own. Sentence, table and figure take their numbers from here.
+Hypotheses are disjoint sets of causes (misaligned joints, slope of the floor): the
+named causes, with or without others; each other set; no error. Whether the robot
+carries a load is a separate partition. Sentence, table and figure use these numbers.
 
-Without an accelerometer, an error of one leg looks like the opposite error of the other
-one: then a set and its mirror image are one hypothesis, and no leg is named.
+Without an accelerometer, an error of one leg cannot be distinguished from the opposite
+error of the other leg: a set and its mirror image are then one hypothesis, and no leg
+is named.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,24 +17,25 @@ import numpy as np
 from nao_testbed.experiments.heat.xray.suspects import LOAD_CAUSE, Suspects
 
 NAMED = 0.7
-"""Probability from which a cause is named as a result."""
+"""Minimum probability at which a cause is named as the result."""
 LEAST_SHOWN = 0.02
-"""Probability below which a hypothesis counts among the others."""
+"""Minimum probability of a hypothesis with its own row; the rest are summed as
+others."""
 NO_ERROR, OTHERS = "no error", "others"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hypothesis:
-    """A set of causes that are off together."""
+    """Set of causes that occur together."""
 
     causes: tuple[str, ...]
-    """Joints and floor; empty for no error, and for all others."""
+    """Joints and floor; empty: no error, or the sum of all others."""
     mirrored: tuple[str, ...] = ()
-    """Causes that look the same to this log, of the other leg."""
+    """Causes of the other leg that this log cannot distinguish from these."""
     label: str
     probability: float
     percent: int
-    """Rounded; those of all hypotheses sum to 100."""
+    """Rounded probability; all hypotheses sum to 100."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,20 +43,20 @@ class Partition:
     """Hypotheses of one log, and which of them is the result."""
 
     hypotheses: tuple[Hypothesis, ...]
-    """The likeliest first; no error and the others at the end."""
+    """Most probable hypothesis first; no error and the others at the end."""
     named: Hypothesis | None
-    """The result; None: the log does not identify the cause, or finds none."""
+    """Result; None: the log does not identify a cause, or there is none."""
     load: float
     """Probability that the robot carries a load, or is heavier than its model."""
 
     @property
     def none(self) -> Hypothesis:
-        """The hypothesis that nothing is off."""
+        """Hypothesis of no error."""
         return next(one for one in self.hypotheses if one.label == NO_ERROR)
 
     @property
     def causes(self) -> dict[str, float]:
-        """Causes named as a result, each with the probability of its hypothesis."""
+        """Causes named as the result, each with the probability of its hypothesis."""
         one = self.named
         found = dict.fromkeys(one.causes, one.probability) if one else {}
         if one is not None and one.mirrored:
@@ -66,9 +68,9 @@ def reach_verdict(suspects: Suspects, mirror: Mapping[str, str] | None) -> Parti
     """Return the partition of the explanations of a log.
 
     Args:
-        suspects: weighed explanations.
-        mirror: joint to that of the other leg, for a log that cannot tell the legs
-            apart; None for a log that can.
+        suspects: weighted explanations.
+        mirror: joint to that of the other leg, if the log cannot distinguish the legs;
+            else None.
     """
 
     def image(causes: frozenset[str]) -> frozenset[str]:
@@ -128,13 +130,13 @@ def reach_verdict(suspects: Suspects, mirror: Mapping[str, str] | None) -> Parti
 
 
 def cause_label(suspects: Suspects, name: str) -> str:
-    """Return the name of a cause in a sentence, a table or a figure."""
+    """Return the name of a cause for sentences, tables and figures."""
     pair = suspects.ankles.get(name)
     return f"{' and '.join(pair)}, or floor" if pair else name
 
 
 def rounded(chances: Sequence[float]) -> list[int]:
-    """Return probabilities as whole percents that sum to 100."""
+    """Return probabilities as integer percentages that sum to 100."""
     exact = 100.0 * np.asarray(chances) / sum(chances)
     whole = np.floor(exact)
     short = round(100.0 - whole.sum())

@@ -1,8 +1,9 @@
 """Supervisor that ends a run on a fault of the robot or the connection.
 
-    late       an answer takes longer than 0.1 s, or the values are older than 0.1 s hot
-    a motor reports more than 80 °C fallen     the body leans by more than 40° disobeyed
-    set-points differ from those written: another program commands
+    late       an answer takes longer than 0.1 s, or the values are older than 0.1 s
+    hot        a motor reports more than 80 °C
+    fallen     the body leans by more than 40°
+    disobeyed  set-points differ from those written: another program commands
 
 The supervisor only observes. After a stop, the caller returns control of the robot in
 its initial state; if the robot is unreachable, commands sent in advance do so

@@ -5,7 +5,7 @@
           -> physics, second by second, until the torques are steady (`Steadiness`);
              without a change they may be steady from the start
           -> heat alone, as in a fast-forward, with physics in between; to the end
-    poll -> a first answer after about a second, better ones while the copy runs
+    poll  -> a first answer after about a second, better ones while the copy runs
 
 The copy writes only to its pipe, and ends with its parent. If a process cannot be
 forked (macOS, Windows), another process is started, which rebuilds the robot at rest

@@ -5,15 +5,17 @@
     POST /resources              adds a resource, such as a ball
     POST /owners                 registers an owner; the answer holds its key
     POST /owner/alive            renews the owner      (these with header Owner-Key)
-    POST /owner/follow           present state of a token, after a pause POST /owner/end
-    releases a token, paused or not GET  /owner/notices          notices of the owner,
-    as a stream POST /owner/requests         requests; GET, DELETE /owner/requests/N
-    read, withdraw DELETE /owner                unregisters the owner POST /release
-    releases a token, or a part of it POST /authorise              checks a command for
-    a device POST /rules                  installs a station's file; GET GET
-    /behaviours/NAME        returns a behaviour, for playing it POST /start starts a
-    behaviour by name; POST /stop POST /take-away              revokes resources; POST
-    /give-back
+    POST /owner/follow           present state of a token, after a pause
+    POST /owner/end              releases a token, paused or not
+    GET  /owner/notices          notices of the owner, as a stream
+    POST /owner/requests         requests; GET, DELETE /owner/requests/N read, withdraw
+    DELETE /owner                unregisters the owner
+    POST /release                releases a token, or a part of it
+    POST /authorise              checks a command for a device
+    POST /rules                  installs a station's file; GET returns its state
+    GET  /behaviours/NAME        returns a behaviour, for playing it
+    POST /start                  starts a behaviour by name; POST /stop stops it
+    POST /take-away              revokes resources; POST /give-back returns them
 
 Every error is `{"error": "..."}` with a 4xx status that tells the caller how to react,
 and changes nothing; a closed ledger answers 503.

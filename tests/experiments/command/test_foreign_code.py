@@ -152,7 +152,7 @@ def test_a_controller_that_answers_nothing_is_told(
 ) -> None:
     ran = nao_testbed(f"{WALKER} --controllers theirs:nothing")
     assert ran.status == 1
-    assert "controller 'theirs' answered None; its `step` must return Limits." in (
+    assert "controller 'theirs' returned None; its `step` must return Limits." in (
         ran.err
     )
 

@@ -1,8 +1,8 @@
 """Three kinds of leaves: exclusive, cumulative, state.
 
 exclusive     one user, possibly inside reservations of its ancestors: a stack
-cumulative    rates that sum to at most 100 %, counted in 1/100 % state         shared;
-only one state of a set is active
+cumulative    rates that sum to at most 100 %, counted in 1/100 %
+state         shared; only one state of a set is active
 """
 
 from collections.abc import Iterator, Sequence
