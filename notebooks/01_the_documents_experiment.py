@@ -130,7 +130,7 @@ pd.DataFrame(
 # ## 3. What does the limit do?
 #
 # Bars are mean torques, black marks the limit that was in force. Where `smart` stands at its limit, the joint would push on if it
-# could: it fights the other leg, and the limit caps that fight.
+# could: it works against the other leg, and the limit caps these opposing torques.
 
 # %%
 limits = {joint.name: joint.effort_limit for joint in robot.joints}

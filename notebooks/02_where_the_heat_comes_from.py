@@ -108,8 +108,8 @@ busiest = beyond[other].abs().idxmax()
 FigureView(
     internal_figure(
         first,
-        f"{story.joint} is {story.misalignment_deg:g}° off, and {busiest} fights it "
-        f"with {abs(beyond[busiest]):.2f} N·m",
+        f"{story.joint} is {story.misalignment_deg:g}° off, and {busiest} opposes "
+        f"it with {abs(beyond[busiest]):.2f} N·m",
     )
 )
 
@@ -157,7 +157,7 @@ left = ", ".join(f"{n} {power[n] / power[reference]:.0%}" for n in others)
 FigureView(
     power_figure(
         {name: legs_power_of(one, robot) for name, one in run.items()},
-        {"least without gear friction": least, "least with stuck gears": floor},
+        {"minimum, no gear friction": least, "minimum, with gear friction": floor},
         f"Of the heat of {reference}: {left}" if others else f"The heat of {reference}",
     )
 )
@@ -173,8 +173,8 @@ rows = {
         f"× {reference}": trial.legs_power_w / power[reference],
         "× least": trial.legs_power_w / trial.least_power_w,
         "× least with gears": trial.legs_power_w / trial.least_with_gears_w,
-        "gears apart, W": split[name].measured_w,
-        "gears apart, × least": split[name].measured_w / split[name].least_w,
+        "without gear friction, W": split[name].measured_w,
+        "without gear friction, × least": split[name].measured_w / split[name].least_w,
         "largest shift, °": trial.largest_shift_deg,
     }
     for name, trial in result.trials.items()

@@ -97,7 +97,7 @@ pd.DataFrame(
     [
         {
             "behaviour": wait.owner,
-            "asks for": cover(wait.leaves, tree),
+            "requests": cover(wait.leaves, tree),
             "at, s": wait.asked_s,
             "waited, s": wait.waited_s,
             "behind": ", ".join(wait.behind) or "–",
@@ -108,7 +108,7 @@ pd.DataFrame(
 ).round(2)
 
 # %% [markdown]
-# The same, a bar a request: how long each waited, and how long it had what it asked for.
+# The same with one bar per request: waiting time, and holding time.
 
 # %%
 held = held_times(run.events, plan.tick_s, end)
@@ -130,17 +130,17 @@ without = f": {', '.join(sorted(names))}" if names else ""
 told = sum(isinstance(e, Notified) and e.kind == "demanded" for e in run.events)
 tokens = sum(isinstance(e, Granted) and e.owner in behaviours for e in run.events)
 Markdown(
-    f"{len(denied)} of {len(waits)} requests got nothing{without}. Together the "
-    f"behaviours waited {sum(wait.waited_s for wait in waits):.1f} s and had what they "
-    f"asked for for {sum(held[wait.request] for wait in granted):.1f} s, by {tokens} "
-    f"tokens. Holders were told {told} times that somebody wants what they have."
+    f"Denied requests: {len(denied)} of {len(waits)}{without}. Together the "
+    f"behaviours waited {sum(wait.waited_s for wait in waits):.1f} s and held their "
+    f"resources for {sum(held[wait.request] for wait in granted):.1f} s, with {tokens} "
+    f"tokens. Holders were notified of {told} requests by others."
 )
 
 # %% [markdown]
 # ## 3. How busy was each resource?
 #
-# The utilisation of a leaf is the share of the run in which anybody had it. Where it is high and time was waited as well, the leaf is
-# what the behaviours compete for.
+# The utilisation of a leaf is the share of the run in which an owner held it. If it is high and requests waited too, the behaviours
+# compete for this leaf.
 
 # %%
 uses = leaf_uses(run.events, plan.tick_s, end, behaviours)
@@ -148,9 +148,9 @@ pd.DataFrame(
     [
         {
             "leaf": use.leaf,
-            "had, s": use.held_s,
+            "held, s": use.held_s,
             "utilisation": f"{use.share:.0%}",
-            "waited for, s": use.wanted_s,
+            "requested, s": use.wanted_s,
         }
         for use in uses
     ]
@@ -161,11 +161,11 @@ contended = [use for use in uses if use.wanted_s > 0.0]
 if contended:
     scarce = max(contended, key=lambda use: use.wanted_s)
     words = (
-        f"{scarce.leaf} was somebody's for {scarce.share:.0%} of the run, and for each "
-        f"second that it was had, {scarce.wanted_s / scarce.held_s:.1f} s were waited."
+        f"{scarce.leaf} was held for {scarce.share:.0%} of the run. Each second of "
+        f"holding caused {scarce.wanted_s / scarce.held_s:.1f} s of waiting."
     )
 else:
-    words = "Nobody waited for anything: these behaviours do not compete."
+    words = "No request waited: these behaviours do not compete."
 Markdown(words)
 
 # %% [markdown]

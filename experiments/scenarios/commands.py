@@ -119,7 +119,8 @@ def check(
         try:
             scenario = load_scenario(SCENARIOS.find(file))
         except BadInput as error:
-            print(error, file=sys.stderr)
+            for line in str(error).splitlines():
+                print(f"error: {line}", file=sys.stderr)
             told.append({"file": file, "ok": False, "errors": _problems(file, error)})
             continue
         counts = {

@@ -133,7 +133,7 @@ def _one_error_form(ctx: Any) -> Iterator[None]:
     try:
         yield
     except USAGE_ERROR as error:
-        said = error.format_message().rstrip(".")
+        said = error.format_message().replace(": Value error, ", ": ").rstrip(".")
         end = "" if said.endswith("?") else "."
         raise BadInput(f"{said}{end} See `{ctx.command_path} --help`.") from error
 

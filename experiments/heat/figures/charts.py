@@ -208,17 +208,14 @@ def internal_figure(forces: InternalForces, title: str) -> "Figure":
     figure = new_figure(9.0, 3.8)
     axes = figure.subplots()
     place = np.arange(len(forces.motors))
-    for side, colour in (
-        (~forces.is_right, COLOURS[1]),
-        (forces.is_right, COLOURS[4]),
-    ):
-        axes.bar(place[side], forces.measured[side], 0.62, color=colour, alpha=0.45)
+    for side, colour in ((~forces.is_right, SOFT_INK), (forces.is_right, FAINT_INK)):
+        axes.bar(place[side], forces.measured[side], 0.62, color=colour)
     axes.hlines(forces.least, place - 0.38, place + 0.38, color=INK, lw=1.2, ls=":")
     explained = forces.least + forces.internal
     axes.hlines(explained, place - 0.38, place + 0.38, color=INK, lw=2.2)
     handles: list[Artist] = [
-        Patch(color=COLOURS[1], alpha=0.45),
-        Patch(color=COLOURS[4], alpha=0.45),
+        Patch(color=SOFT_INK),
+        Patch(color=FAINT_INK),
         Line2D([], [], color=INK, lw=1.2, ls=":"),
         Line2D([], [], color=INK, lw=2.2),
     ]

@@ -1,5 +1,6 @@
 """Figures of the identification: fitted curves, and intervals with the truth."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,6 +10,9 @@ from nao_testbed.experiments.common.drawing.style import (
     FAINT_INK,
     INK,
     SOFT_INK,
+    is_right,
+    joint_colours,
+    joint_kind,
     new_figure,
     panel_title,
     plain_frame,
@@ -23,6 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+DASHED = (0, (4, 1.5))
+"""Line of a right joint beside its left twin."""
 ROOM = 1.2
 """Width of a panel over that of its curves, to leave room for labels at their ends."""
 LABEL_GAP = 0.055
@@ -49,19 +55,23 @@ def fit_figure(
     """Return a figure of measured and fitted temperatures, with the residuals below.
 
     Args:
-        curves: curves; curves with the same name share a colour and a label.
+        curves: curves by joint; curves with the same name share a colour and a label.
+            A right joint is dashed if its left twin is drawn too.
         title: title with the finding.
         resolution_k: step of the sensor, drawn as a band of half a step up and down.
     """
     figure = new_figure(9.0, 5.0)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1.2))
-    names = list(dict.fromkeys(curve.name for curve in curves))
+    colours = joint_colours(curve.name for curve in curves)
+    of_kind = Counter(map(joint_kind, colours))
     ends: dict[str, tuple[float, float]] = {}
     for curve in curves:
-        colour = COLOURS[names.index(curve.name) % len(COLOURS)]
+        colour = colours[curve.name]
+        has_twin = of_kind[joint_kind(curve.name)] > 1
+        line = DASHED if has_twin and is_right(curve.name) else "-"
         minutes = curve.time_s / 60.0
         upper.plot(minutes, curve.measured_degc, ".", ms=2.0, color=colour, alpha=0.35)
-        upper.plot(minutes, curve.fitted_degc, color=colour, lw=1.8)
+        upper.plot(minutes, curve.fitted_degc, color=colour, lw=1.8, ls=line)
         ends[curve.name] = (float(minutes[-1]), float(curve.fitted_degc[-1]))
         residual = curve.measured_degc - curve.fitted_degc
         lower.plot(minutes, residual, ".", ms=1.6, color=colour, alpha=0.5)
@@ -84,7 +94,7 @@ def fit_figure(
     upper.set_xticks([tick for tick in upper.get_xticks() if tick <= longest])
     lower.spines["bottom"].set_bounds(0.0, longest)
     upper.spines["bottom"].set_bounds(0.0, longest)
-    _label_ends(upper, ends, names)
+    _label_ends(upper, ends, colours)
     upper.set_ylabel("Temperature (°C)", fontsize=9)
     lower.set_ylabel("Residual (K)", fontsize=9)
     time_axis(lower, 1.0 / ROOM)
@@ -131,7 +141,7 @@ def interval_figure(
                 axes.plot(estimate.value, place, "o", color=colour, ms=5, label=way)
         axes.set_yticks(range(len(rows)), list(rows))
         axes.set_xlabel(
-            f"{quantity[:1].upper()}{quantity[1:]} ({unit}); line: true value",
+            f"{_capital(quantity)} ({unit}); line: true value",
             fontsize=9,
         )
         plain_frame(axes)
@@ -141,6 +151,12 @@ def interval_figure(
     panels[0].invert_yaxis()
     panel_title(panels[0], title)
     return figure
+
+
+def _capital(quantity: str) -> str:
+    """Return a label with a capital, unless it begins with a Greek letter."""
+    first = quantity[:1]
+    return (first.upper() if first.isascii() else first) + quantity[1:]
 
 
 def _mark_unseen(panels: "Sequence[Axes]", minutes: float) -> None:
@@ -160,7 +176,7 @@ def _mark_unseen(panels: "Sequence[Axes]", minutes: float) -> None:
 
 
 def _label_ends(
-    axes: "Axes", ends: Mapping[str, tuple[float, float]], names: Sequence[str]
+    axes: "Axes", ends: Mapping[str, tuple[float, float]], colours: Mapping[str, str]
 ) -> None:
     low, high = axes.get_ylim()
     heights = spread_labels(
@@ -173,6 +189,6 @@ def _label_ends(
             (1.03 * minutes, float(height)),
             fontsize=8,
             va="center",
-            color=COLOURS[names.index(name) % len(COLOURS)],
+            color=colours[name],
             arrowprops={"arrowstyle": "-", "lw": 0.5, "color": FAINT_INK},
         )

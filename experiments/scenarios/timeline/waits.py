@@ -266,4 +266,4 @@ def _wait_words(wait: Wait, had_s: float) -> str:
     if wait.outcome != "granted":
         return f"{wait.outcome.replace('_', ' ')} after {wait.waited_s:.1f} s{behind}"
     waited = f"waited {wait.waited_s:.1f} s{behind}" if wait.waited_s else "at once"
-    return f"{waited}, had it {had_s:.1f} s"
+    return f"{waited}, held for {had_s:.1f} s"

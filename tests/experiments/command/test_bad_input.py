@@ -286,6 +286,7 @@ USAGE_ERRORS = {
     "hat": "No such command 'hat'. Did you mean 'heat'? See `",
     "scenario rn": "No such command 'rn'. Did you mean 'run'",
     "heat --minuts 3": "No such option: --minuts",
+    "heat --engine mujoko": "Invalid value for '--engine': 'mujoko' is not one of",
     "heat --minutes": "Option '--minutes' requires an argument",
     "heat --minutes x": "--minutes 'x' is not a number; give one, such as 15.",
     "heat --seed 1.5": "--seed '1.5' is not a whole number; give one, such as 15.",

@@ -46,15 +46,15 @@ def test_check_tells_all_that_is_wrong_and_where(here: Path, nao_testbed: Run) -
     write(here, SHORT.replace("HeadYaw", "HeadYw").replace("stop: a", "stop: b"))
     ran = nao_testbed("scenario check short.yaml")
     assert (ran.status, ran.out) == (2, "")
-    places = [line.partition(": ")[0] for line in ran.err.splitlines()]
-    assert places == ["short.yaml:5", "short.yaml:6", "short.yaml:8"]
+    places = [line.split(": ")[:2] for line in ran.err.splitlines()]
+    assert places == [["error", f"short.yaml:{line}"] for line in (5, 6, 8)]
 
 
 def test_check_goes_on_after_a_wrong_file(here: Path, nao_testbed: Run) -> None:
     write(here, SHORT)
     ran = nao_testbed("scenario check none.yaml short.yaml")
     assert ran.status == 2
-    assert "none.yaml" in ran.err
+    assert ran.err.startswith("error: there is no file none.yaml")
     assert ran.out.startswith("short.yaml: ok:")
 
 

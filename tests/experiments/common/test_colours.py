@@ -1,5 +1,9 @@
 """One colour for each controller and joint name, in every figure of every kind."""
 
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
 import pytest
 
 from nao_testbed.controllers import controller_names
@@ -11,6 +15,8 @@ from nao_testbed.experiments.common.drawing.style import (
     is_right,
     joint_colours,
 )
+from nao_testbed.experiments.heat.figures.charts import internal_figure
+from nao_testbed.experiments.heat.identification.figures import FittedCurve, fit_figure
 
 
 def test_every_shipped_controller_has_a_colour_of_the_palette() -> None:
@@ -44,3 +50,37 @@ def test_left_right_and_other_robots_joints_share_a_colour(other: str) -> None:
 def test_sides_are_known_by_the_name() -> None:
     names = ("RHipRoll", "right_knee_joint", "LHipRoll", "Rotor", "left_knee")
     assert [is_right(name) for name in names] == [True, True, False, False, False]
+
+
+def test_fitted_temperatures_have_the_colours_of_their_joints() -> None:
+    """And a dashed line on the right, where the left joint is drawn too."""
+    row = np.arange(3.0)
+    names = ("RHipPitch", "LHipPitch", "LAnklePitch")
+    curves = [
+        FittedCurve(name=n, time_s=row, measured_degc=row, fitted_degc=row)
+        for n in names
+    ]
+    upper = fit_figure(curves, "title").axes[0]
+    lines = [line for line in upper.lines if line.get_marker() == "None"]
+    hip, ankle = OF_JOINTS["hippitch"], OF_JOINTS["anklepitch"]
+    assert [line.get_color() for line in lines] == [hip, hip, ankle]
+    assert [line.is_dashed() for line in lines] == [True, False, False]
+    labels = {text.get_text(): text.get_color() for text in upper.texts}
+    assert labels["RHipPitch"] == labels["LHipPitch"] == hip
+
+
+def test_the_two_legs_have_no_controllers_colour() -> None:
+    from matplotlib.colors import to_hex  # heavy
+
+    row = np.ones(2)
+    forces: Any = SimpleNamespace(
+        motors=("LKneePitch", "RKneePitch"),
+        is_right=np.array([False, True]),
+        measured=row,
+        least=row,
+        internal=row,
+        patterns=np.ones((2, 1)),
+    )
+    bars = internal_figure(forces, "title").axes[0].patches
+    assert len({to_hex(bar.get_facecolor()) for bar in bars}) == 2
+    assert not {to_hex(bar.get_facecolor()) for bar in bars} & set(COLOURS)

@@ -140,3 +140,10 @@ def test_shifts_stand_beside_what_was_misaligned() -> None:
     bars = [bar.get_height() for bar in axes.patches if isinstance(bar, Rectangle)]
     assert bars == [0.5, -1.5]
     assert len(axes.collections) == 1
+
+
+def test_a_greek_letter_of_a_label_stays_small() -> None:
+    """λ is the heat conductance; Λ would be another quantity."""
+    row = Estimate(value=1.0, low=0.9, high=1.1, unit="1/s")
+    figure = interval_figure({"a": {"λ/C": row}}, {"λ/C": 1.0}, "t")
+    assert figure.axes[0].get_xlabel() == "λ/C (1/s); line: true value"

@@ -98,8 +98,8 @@ def test_the_figure_says_the_same() -> None:
     (axes,) = figure.axes
     words = [text.get_text() for text in axes.texts]
     assert words == [
-        "at once, had it 3.0 s",
-        "waited 2.5 s behind a, had it 2.0 s",
+        "at once, held for 3.0 s",
+        "waited 2.5 s behind a, held for 2.0 s",
         "timed out after 1.0 s behind a",
         "still waiting after 2.0 s behind hotEngine",
     ]
