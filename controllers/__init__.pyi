@@ -18,7 +18,11 @@ from .interface.robot_interface import Command as Command
 from .interface.robot_interface import LedSetting as LedSetting
 from .interface.robot_interface import Observation as Observation
 from .interface.robot_interface import RobotInterface as RobotInterface
+from .interface.robot_interface import ServoGains as ServoGains
 from .interface.robot_interface import SoundChunk as SoundChunk
+from .policies.onnx_policy import OnnxPolicy as OnnxPolicy
+from .policies.policy import Policy as Policy
+from .policies.policy import PolicyController as PolicyController
 from .registry import ENTRY_POINT_GROUP as ENTRY_POINT_GROUP
 from .registry import controller_names as controller_names
 from .registry import make_controller as make_controller

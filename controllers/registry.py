@@ -21,6 +21,8 @@ from nao_testbed.controllers.interface.controller import (
     FixedStiffness,
 )
 from nao_testbed.controllers.interface.entry_points import load_entry_point
+from nao_testbed.controllers.policies.choice import make_policy_controller
+from nao_testbed.controllers.policies.policy import PolicyController
 from nao_testbed.controllers.stiffness import (
     DisturbanceCfg,
     GuardCfg,
@@ -139,11 +141,13 @@ VARIANTS: Mapping[str, ControllerFactory] = {
 """Variants for comparison. Of `smart`: without guard, with the full model, with a
 payload estimated from the soles, with the product's rules. Of `minheat`: without gear
 friction. See docs/guides/controllers.md."""
+POLICY = "policy"
+"""Controller whose argument is a file; see docs/guides/policies.md."""
 
 
 def controller_names() -> tuple[str, ...]:
     """Return the available names, built-in first, without `VARIANTS`."""
-    builtin = BUILT_IN.keys() | VARIANTS.keys()
+    builtin = BUILT_IN.keys() | VARIANTS.keys() | {POLICY}
     others = sorted(entry_points(group=ENTRY_POINT_GROUP).names - builtin)
     return (*BUILT_IN, *others)
 
@@ -163,6 +167,8 @@ def make_controller(spec: str) -> Controller:
     name, colon, text = spec.strip().partition(":")
     argument = text if colon else None
     builtin = BUILT_IN.get(name) or VARIANTS.get(name)
+    if name == POLICY:
+        builtin = make_policy_controller
     if builtin is not None:
         return builtin(argument)
     found = entry_points(group=ENTRY_POINT_GROUP, name=name)
@@ -186,13 +192,15 @@ def make_controller(spec: str) -> Controller:
 
 
 def check_controller(spec: str, robot: Robot | None = None) -> None:
-    """Check that a controller can be created, and that its offset fits a robot.
+    """Check that a controller can be created, and that its offset or policy fits.
 
     Raises:
         BadInput: it cannot be created.
         UnknownName: the robot has no such posture.
     """
     controller = make_controller(spec)
+    if robot is not None and isinstance(controller, PolicyController):
+        controller.reset(robot)
     limits = getattr(controller, "limits", controller)
     if robot is not None and isinstance(limits, SmartStiffness):
         limits.cfg.offset.reset(robot)

@@ -120,6 +120,8 @@ GroundFriction = Annotated[float, Field(ge=0.0, le=5.0, allow_inf_nan=False)]
 EngineName = Literal["pybullet", "mujoco"]
 """Name of the physics engine."""
 
+Delay = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
+"""Of sensor values or decisions, in s."""
 SlopeDegrees = Annotated[float, Field(ge=-30.0, le=30.0, allow_inf_nan=False)]
 """Rise of the ground towards +x, in degrees."""
 Gravity = Annotated[float, Field(ge=0.0, le=50.0, allow_inf_nan=False)]

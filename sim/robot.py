@@ -313,6 +313,11 @@ class SimulatedRobot:
                 robot; or a sound starts while the last one plays.
         """
         check_command(command, self._robot)
+        if command.gains is not None and self.cfg.servo.kind != "torque":
+            raise BadInput(
+                f"servo {self.cfg.servo.kind!r} has fixed gains, and the controller "
+                "sets its own; use --servo torque."
+            )
         if command.sound is not None:
             self.speaker.check(command.sound, self.time_s)
             self.speaker.play(command.sound, self.time_s)
@@ -323,6 +328,9 @@ class SimulatedRobot:
             self._servo.target[:] = command.target[lead]
             v = command.velocity
             self._servo.velocity[:] = 0.0 if v is None else v[lead]
+        if command.gains is not None:
+            self._servo.kp[:] = command.gains.kp[self._servo.lead]
+            self._servo.kd[:] = command.gains.kd[self._servo.lead]
         if command.current_limit is not None:
             self._stiffness.limit_current(command.current_limit[lead])
         if command.stiffness is not None:

@@ -104,8 +104,8 @@ SERVOS = ("torque", "pybullet")
 class Servo:
     """State and constants of all motor boards; call `step` once a tick.
 
-    The arrays `target`, `velocity` (θ* and ω*), `limit`, `motor_torque`,
-    `joint_torque`, `square_sum` and `work` are live: the caller writes the first three
+    The arrays `target`, `velocity` (θ* and ω*), `limit`, `kp`, `kd`, `motor_torque`,
+    `joint_torque`, `square_sum` and `work` are live: the caller writes the first five
     and reads the others.
     """
 
@@ -156,6 +156,12 @@ class Servo:
         gear = np.array([joint.presliding_stiffness for joint in robot.joints])
         self.gear = gear / sharing
         """(n_joints,) k, each joint's share of the gear stiffness, in N·m/rad."""
+        self.kp = np.array([joint.kp for joint in leading])
+        """(n_motors,) in N·m/rad; live."""
+        self.kd = np.array([joint.kd for joint in leading])
+        """(n_motors,) in N·m·s/rad; live."""
+        self.lead = lead
+        """(n_motors,) leading joint of each motor."""
         self.arguments = (
             self.target,
             self.velocity,
@@ -169,8 +175,8 @@ class Servo:
             self.loss,
             lead,
             follow,
-            np.array([joint.kp for joint in leading]),
-            np.array([joint.kd for joint in leading]),
+            self.kp,
+            self.kd,
             np.array([j.servo_step if cfg.encoder else 0.0 for j in leading]),
             stall * scale if cfg.torque_speed else np.full(m, np.inf),
             stall / speed if cfg.torque_speed else np.zeros(m),

@@ -1,9 +1,10 @@
 """Controller interface: observations in, torque limits out, every 20 ms.
 
 A `Controller` converts an `Observation` into `Limits`: torque limits and, for some
-controllers, small shifts of the set-points. Controllers require a robot and finite
-sensor values (`require_robot`, `require_finite`). `ControllerWrapper` is the base of
-controllers that extend another one.
+controllers, small shifts of the set-points, or set-points and gains of their own.
+Controllers require a robot and finite sensor values (`require_robot`,
+`require_finite`). `ControllerWrapper` is the base of controllers that extend another
+one.
 
 `ConstantStiffness`, `FixedStiffness` and `ConstantCurrent` are baselines for
 comparison: their limit never changes.
@@ -17,16 +18,17 @@ from typing import Any, Protocol, TypeGuard, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.controllers.interface.robot_interface import Observation, ServoGains
 from nao_testbed.models import BadInput, Robot, TestbedError
 from nao_testbed.models.values import FloatArray, short
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """Output of a controller: torque limits, and optionally a set-point shift.
+    """Output of a controller: torque limits, and optionally set-points or a shift.
 
-    A controller does not choose the posture.
+    Only a controller that balances the robot, such as a policy, chooses set-points; the
+    others hold the posture of the run.
     """
 
     stiffness: FloatArray
@@ -36,6 +38,10 @@ class Limits:
     to the stiffness; None: no current limit."""
     shift: FloatArray | None = None
     """(n_joints,) added to the set-points of the posture, in rad; None: no shift."""
+    target: FloatArray | None = None
+    """(n_joints,) set-points in place of the posture, in rad; None: the posture."""
+    gains: ServoGains | None = None
+    """Gains of the servos until the next step; None: the robot's own."""
     is_urgent: bool = False
     """True if the shift must be applied immediately, as during the catch of a push.
     Otherwise a shared robot may apply it slowly."""

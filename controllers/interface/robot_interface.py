@@ -121,6 +121,16 @@ class MotorTarget:
     """Velocity in rad/s, at most the motor's maximum."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class ServoGains:
+    """Gains of the servos, in place of the robot's own (`models.robot.Joint`)."""
+
+    kp: FloatArray
+    """(n_joints,) in N·m/rad, 0 or more; joints on one motor have its leader's."""
+    kd: FloatArray
+    """(n_joints,) in N·m·s/rad, 0 or more."""
+
+
 def _read_only_copy(what: str, values: FloatArray) -> FloatArray:
     copy = as_numbers(values)
     if copy is None:
@@ -253,6 +263,11 @@ class Observation:
         ),
     ] = field(default_factory=lambda: np.zeros(0))
     """(1,) in [0, 1], from the model `models.robot.Battery.charge`."""
+    gravity: Annotated[
+        FloatArray,
+        Reading("1", axes, "Direction of gravity in the IMU's frame, by its filter."),
+    ] = field(default_factory=lambda: np.zeros(0))
+    """(3,) unit vector, (0, 0, -1) upright."""
 
 
 READINGS: Mapping[str, Reading] = {
@@ -283,6 +298,8 @@ class Command:
     current_limit: FloatArray | None = None
     """(n_joints,) maximum current of the joints' motors in A, in addition to the
     stiffness; a value beyond a motor's range, such as inf, sets no limit."""
+    gains: ServoGains | None = None
+    """Gains of the servos."""
     leds: Mapping[str, LedSetting] | None = None
     """LED group to its setting; other groups continue unchanged."""
     sound: SoundChunk | None = None
@@ -367,6 +384,8 @@ def check_command(command: Command, robot: Robot) -> None:
         check_stiffness(command.stiffness, robot)
     if command.current_limit is not None:
         check_current_limit(command.current_limit, robot)
+    if command.gains is not None:
+        check_gains(command.gains, robot)
     if command.leds is not None:
         groups = {group.name: group for group in robot.leds}
         for name, setting in command.leds.items():
@@ -399,6 +418,22 @@ def check_stiffness(stiffness: FloatArray, robot: Robot) -> FloatArray:
 def check_current_limit(current: FloatArray, robot: Robot) -> FloatArray:
     """Return current limits (n_joints,) in A, 0 or more, as a checked copy."""
     return _check_joint_values("current limit", current, robot, " A", 0.0, inf)
+
+
+def check_gains(gains: ServoGains, robot: Robot) -> None:
+    """Raise BadInput if a gain is below 0 or not finite, or their number is wrong."""
+    largest = np.finfo(np.float64).max
+    _check_joint_values("kp", gains.kp, robot, " N·m/rad", 0.0, largest)
+    _check_joint_values("kd", gains.kd, robot, " N·m·s/rad", 0.0, largest)
+
+
+def own_gains(robot: Robot) -> ServoGains:
+    """Return the gains of a robot's own servos."""
+    joints = robot.joints
+    return ServoGains(
+        kp=np.array([joint.kp for joint in joints]),
+        kd=np.array([joint.kd for joint in joints]),
+    )
 
 
 def check_shift(shift: FloatArray, robot: Robot) -> FloatArray:

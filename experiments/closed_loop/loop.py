@@ -3,12 +3,15 @@
     observation -> controller -> limits -> robot
 
 The loop defines the order of these steps and the set-points: those of the posture,
-approached from the present angles, plus the controller's shift. The loop is the only
-writer of the robot (`SoleWriter`); several owners share a robot through reservations
-and their gate.
+approached from the present angles, plus the controller's shift, or set-points of the
+controller in their place. Sensor values and decisions can be delayed. The loop is the
+only writer of the robot (`SoleWriter`); several owners share a robot through
+reservations and their gate.
 """
 
+from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from time import perf_counter
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
@@ -24,11 +27,14 @@ from nao_testbed.controllers.interface.robot_interface import (
     Command,
     Observation,
     RobotInterface,
+    ServoGains,
     check_shift,
+    own_gains,
 )
 from nao_testbed.controllers.interface.sole_writer import SoleWriter
 from nao_testbed.experiments.closed_loop.controller_failure import attribute_errors_to
 from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD
+from nao_testbed.models import BadInput
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.world import ticks_of
 
@@ -104,6 +110,9 @@ class Loop(Generic[AnyRobot]):
         controller: Controller,
         goal: FloatArray | None,
         control_period: float = CONTROL_PERIOD,
+        *,
+        observation_delay: float = 0.0,
+        action_delay: float = 0.0,
     ) -> None:
         """Reset the controller; the robot will move from its set-points to the posture.
 
@@ -112,6 +121,12 @@ class Loop(Generic[AnyRobot]):
             controller: controller that sets the limits.
             goal: (n_joints,) set-points of the posture in rad; None: keep the robot's.
             control_period: cycle in s, a multiple of the physics step.
+            observation_delay: age in s of the sensor values that the controller sees.
+            action_delay: time in s from a decision until it is in force.
+
+        Raises:
+            BadInput: a time is not a multiple of the physics step, or the control
+                period does not divide that of the controller.
         """
         self.sim = sim
         self.controller = controller
@@ -132,11 +147,28 @@ class Loop(Generic[AnyRobot]):
         self._writer = SoleWriter(sim)
         self._in_force = self._start
         self._limits_current = False
+        self._gains: ServoGains | None = None
+        self._written = self.decided
+        self._delay(observation_delay, action_delay)
         motor = sim.robot.motor_of_joint
         self._motors = [np.flatnonzero(motor == i) for i in range(max(motor) + 1)]
         self._n = 0
         with attribute_errors_to(controller, "reset"):
             controller.reset(sim.robot)
+        _check_period(controller, control_period)
+
+    def _delay(self, observation_s: float, action_s: float) -> None:
+        """Prepare the queues of sensor values and decisions, both usually of one."""
+        dt, ticks = self.sim.dt, self._ticks
+        seen = ticks_of("observation delay", observation_s, dt) if observation_s else 0
+        act = ticks_of("action delay", action_s, dt) if action_s else 0
+        self._is_delayed = bool(seen)
+        self._seen = deque([self.sim.read()], maxlen=seen // ticks + 1)
+        self._due: deque[tuple[Limits, Observation]] = deque(maxlen=act // ticks + 1)
+        self._reads_at, self._writes_at = -seen % ticks, act % ticks
+        pauses = ((self._reads_at, self._look), (self._writes_at, self._write_due))
+        self._pauses = sorted((one for one in pauses if one[0]), key=lambda one: one[0])
+        """Ticks within a period at which to read or write, and the function."""
 
     def close(self) -> None:
         """Release the robot in its present state for another loop."""
@@ -152,6 +184,12 @@ class Loop(Generic[AnyRobot]):
         """(n_joints,) shift decided in the last cycle, in rad; None: no shift."""
         return self.decided.shift
 
+    @property
+    def moved(self) -> FloatArray | None:
+        """(n_joints,) shift or set-points that it chose then, in rad; None: neither."""
+        target = self.decided.target
+        return self.shift if target is None else target
+
     def cycle(self) -> Observation:
         """Run one control period, and return the observation at its beginning.
 
@@ -159,7 +197,7 @@ class Loop(Generic[AnyRobot]):
             BadInput: the controller returned an invalid limit or shift.
             ControllerFailed: the controller raised.
         """
-        observation = self.sim.read()
+        observation = self._observe()
         self._n += 1
         with attribute_errors_to(
             self.controller, f"step {self._n} (t = {observation.time_s:.3f} s)"
@@ -168,25 +206,50 @@ class Loop(Generic[AnyRobot]):
         check_answer(self.controller, decided)
         if decided.shift is not None:
             check_shift(decided.shift, self.sim.robot)
-        self._write(decided, observation)
+        self._due.append((decided, observation))
+        if not self._writes_at:
+            self._write_due()
         if self._take_shift is not None:
             self._take_shift(decided.shift)
         self.decided = decided
         self._run()
         return observation
 
+    def _look(self) -> None:
+        self._seen.append(self.sim.read())
+
+    def _observe(self) -> Observation:
+        """Return the sensor values of the delay ago, with the time of now."""
+        if not self._is_delayed:
+            return self.sim.read()
+        if not self._reads_at:
+            self._look()
+        return replace(self._seen[0], time_s=self.sim.time_s)
+
+    def _write_due(self) -> None:
+        """Put the decision of the delay ago in force, once there is one."""
+        if len(self._due) == self._due.maxlen:
+            self._write(*self._due[0])
+
     def _write(self, decided: Limits, observation: Observation) -> None:
         """Apply a decision, completely or not at all."""
-        target = self._target(decided.shift)
+        target = self._target(decided)
         if target is None and (decided.stiffness == 0.0).any():
             target = self._follow_limp(decided.stiffness, observation.q)
         current = decided.current_limit
         if current is None and self._limits_current:  # remove the limit
             current = np.full(len(self._start), np.inf)
+        gains = decided.gains
+        if gains is None and self._gains is not None:
+            gains = own_gains(self.sim.robot)
         command = Command(
-            target=target, stiffness=decided.stiffness, current_limit=current
+            target=target,
+            stiffness=decided.stiffness,
+            current_limit=current,
+            gains=None if gains is self._gains else gains,
         )
         self._writer.write(command)
+        self._gains, self._written = decided.gains, decided
         self._limits_current = decided.current_limit is not None
         if target is not None:
             self._in_force = target
@@ -205,18 +268,29 @@ class Loop(Generic[AnyRobot]):
 
     def _run(self) -> None:
         """Step the physics for one period."""
+        tick = 0
+        for pause, act in self._pauses:
+            self._step(pause - tick)
+            act()
+            tick = pause
+        self._step(self._ticks - tick)
+
+    def _step(self, ticks: int) -> None:
         if self.disturb is None:
-            self.sim.step(self._ticks)
+            self.sim.step(ticks)
             return
-        for _ in range(self._ticks):
+        for _ in range(ticks):
             self.disturb(self.sim)
             self.sim.step(1)
 
-    def _target(self, shift: FloatArray | None) -> FloatArray | None:
+    def _target(self, decided: Limits) -> FloatArray | None:
         """Return the set-points to write, (n_joints,); None: keep those in force."""
-        robot = self.sim.robot
+        robot, shift, before = self.sim.robot, decided.shift, self._written
+        if decided.target is not None:
+            moved = decided.target if shift is None else decided.target + shift
+            return np.clip(moved, robot.lower, robot.upper)
         if self._holds:
-            if shift is None and self.decided.shift is None:
+            if shift is None and before.shift is None and before.target is None:
                 return None
             if self._goal is None and self._take_shift is not None:
                 return None  # a recording sets its own set-points and shift
@@ -229,6 +303,20 @@ class Loop(Generic[AnyRobot]):
         if shift is None:
             return self._posture
         return np.clip(self._posture + shift, robot.lower, robot.upper)
+
+
+def _check_period(controller: Controller, control_period: float) -> None:
+    """Refuse a controller whose own period the loop cannot keep."""
+    period = getattr(controller, "period_s", None)
+    if period is None:
+        return
+    cycles = period / control_period
+    if cycles < 0.5 or abs(cycles - round(cycles)) > 1e-6:
+        raise BadInput(
+            f"controller {controller.name!r} decides every {period:g} s, which is not "
+            f"a multiple of the control period of {control_period:g} s; give a control "
+            f"period of {period:g} s."
+        )
 
 
 def run_for(

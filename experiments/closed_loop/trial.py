@@ -160,6 +160,8 @@ class TrialCfg:
 
     controller: str
     """Controller in the format of `controllers.registry.make_controller`."""
+    label: str | None = None
+    """Name in tables and folders; None: the controller."""
     robot_folder: Path
     effort_limits: Mapping[str, float] = field(default_factory=dict)
     """Joint to torque at stiffness 1 in N·m; other joints keep the robot's value."""
@@ -169,6 +171,10 @@ class TrialCfg:
     fast_forward: FastForwardCfg | None
     """Settings of fast-forward; None: continuous physics."""
     control_period: float = CONTROL_PERIOD
+    observation_delay: float = 0.0
+    """Age of the sensor values that the controller sees, in s."""
+    action_delay: float = 0.0
+    """Time from a decision until it is in force, in s."""
     pushes: tuple[Push, ...] = ()
     """Pushes; fast-forward waits until the robot has recovered."""
     folder: Path | None = None
@@ -199,8 +205,15 @@ class TrialCfg:
             effort_limits=setting.effort_limits,
             simulation=setting.simulation(gui=gui),
             control_period=setting.control_period,
+            observation_delay=setting.observation_delay,
+            action_delay=setting.action_delay,
             **run,
         )
+
+    @property
+    def name(self) -> str:
+        """Name in tables and folders."""
+        return self.label or self.controller
 
     def load_robot(self) -> Robot:
         """Return the robot with its effort limits in force."""
@@ -263,7 +276,14 @@ class Trial:
         self._cfg = cfg
         self._sim = sim
         goal = sim.robot.posture(cfg.posture).angles
-        self._loop = Loop(sim, controller, goal, cfg.control_period)
+        self._loop = Loop(
+            sim,
+            controller,
+            goal,
+            cfg.control_period,
+            observation_delay=cfg.observation_delay,
+            action_delay=cfg.action_delay,
+        )
         self._loop.disturb = pusher(cfg.pushes, sim.robot)
         self._log = TrialLog(sim, controller, recording, on_progress)
         self._check_signals: Callable[[], None] = lambda: None
@@ -283,7 +303,7 @@ class Trial:
         """Run until the time is over, the robot falls, or a number is not finite."""
         self._advance(lambda: self._left_s() > 0.5 * self._cfg.control_period)
         return self._log.close(
-            name=self._cfg.controller,
+            name=self._cfg.name,
             folder=self._cfg.folder,
             failure=self._failure,
             fell=self._fell,
@@ -355,7 +375,7 @@ class Trial:
                 self._update_quiet(observation)
             n += 1
         mean_square = total / n
-        self._steadiness.add(mean_square, self._loop.shift)
+        self._steadiness.add(mean_square, self._loop.moved)
         self._log.block(mean_square, n * period)
 
     def _update_quiet(self, observation: Observation) -> None:

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from nao_testbed.models.values import (
     AirCelsius,
+    Delay,
     FrictionScale,
     GearPlay,
     GroundFriction,
@@ -42,6 +43,8 @@ RANGES: Mapping[str, Any] = {
     "--ambient": AirCelsius,
     "--seed": Seed,
     "--control-period": Annotated[float, Field(gt=0.0, le=1.0)],
+    "--observation-delay": Delay,
+    "--action-delay": Delay,
     "--physics-dt": Annotated[float, Field(ge=1e-5, le=0.01)],
     "--port": Port,
     "--page-port": Port,

@@ -21,6 +21,7 @@ from nao_testbed.models import BadInput, Robot, default_robot_folder
 from nao_testbed.models.values import (
     AirCelsius,
     Celsius,
+    Delay,
     EngineName,
     FrictionScale,
     GearPlay,
@@ -259,6 +260,16 @@ class RobotSetting:
         OptionSpec("control_period", "Control period in s."),
         ResultSpec("the control period in s", "control_period", key="control_period_s"),
     ] = CONTROL_PERIOD
+    observation_delay: Annotated[
+        Delay,
+        ResultSpec(key="observation_delay_s", omit_if_empty=True),
+    ] = 0.0
+    """Age of the sensor values that controllers see, in s."""
+    action_delay: Annotated[
+        Delay,
+        ResultSpec(key="action_delay_s", omit_if_empty=True),
+    ] = 0.0
+    """Time from a controller's decision until it is in force, in s."""
     physics_dt: Annotated[
         float,
         OptionSpec("physics_dt", "Physics time step in s."),
@@ -310,6 +321,9 @@ class RobotSetting:
         robot.with_effort_limits(self.effort_limits)
         _check_physics_step(robot, self.physics_dt)
         ticks_of("control period", self.control_period, self.physics_dt)
+        for name in ("observation_delay", "action_delay"):
+            if getattr(self, name):
+                ticks_of(name.replace("_", " "), getattr(self, name), self.physics_dt)
         robot.posture(self.posture_of(robot))
         payloads_of(robot, self.payload_kg)
         check_start(robot, simulation.world, self.posture_of(robot))

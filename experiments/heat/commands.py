@@ -11,8 +11,11 @@ import typer
 
 from nao_testbed.experiments.common.options import (
     PRESET_COMPLETION,
+    CommandOption,
     JsonOption,
+    PolicyOption,
     RobotOption,
+    chosen_controllers,
     controllers_option,
     names_in,
     setting_options,
@@ -34,15 +37,23 @@ def heat_command(
         typer.Option(help="Simulated time in minutes; default: the preset's, or 15."),
     ] = None,
     controllers: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Comma-separated controllers, one robot each: fixed, smart, nudge, "
             "minheat, constant:VALUE, current:AMPERE. smart and minheat accept an "
             "offset, as in smart:Crouch=0.1; for further options see "
-            "docs/guides/controllers.md.",
+            "docs/guides/controllers.md. Default: fixed,smart; none with --policy.",
             autocompletion=complete_controllers,
         ),
-    ] = "fixed,smart",
+    ] = None,
+    policy: PolicyOption = None,
+    command: CommandOption = None,
+    observation_delay: Annotated[
+        float, typer.Option(help="Age in s of the sensor values that controllers see.")
+    ] = 0.0,
+    action_delay: Annotated[
+        float, typer.Option(help="Time in s until a decision is in force.")
+    ] = 0.0,
     preset: Annotated[
         str | None,
         typer.Option(
@@ -88,7 +99,9 @@ def heat_command(
         setting["robot"] = robot
     cfg = HeatCfg(
         minutes=minutes,
-        controllers=names_in(controllers),
+        controllers=chosen_controllers(controllers, policy, command),
+        observation_delay=observation_delay,
+        action_delay=action_delay,
         preset=preset,
         full=full,
         gui=gui,

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from nao_testbed.controllers.policies.text import short_names
 from nao_testbed.controllers.registry import check_controllers
 from nao_testbed.experiments.closed_loop.fast_forward import FastForwardCfg
 from nao_testbed.experiments.closed_loop.trial import TrialCfg
@@ -98,13 +99,16 @@ def plan_trials(cfg: HeatCfg) -> list[TrialCfg]:
             gui=cfg.gui,
             posture=setting.posture_of(robot),
             controller=controller,
+            label=label,
             duration_s=60.0 * minutes,
             fast_forward=None if cfg.full else FastForwardCfg(),
             command=cfg.command,
             preset=cfg.preset,
             exact=cfg.exact,
         )
-        for controller in cfg.controllers
+        for controller, label in zip(
+            cfg.controllers, short_names(cfg.controllers), strict=True
+        )
     ]
 
 
@@ -152,7 +156,7 @@ def record_trials(trials: Sequence[TrialCfg], out: Path) -> tuple[Path, list[Tri
         BadInput: the folder cannot be created.
     """
     folder = create_run_folder(out.parent, out.name)
-    names = [plain_name(trial.controller) for trial in trials]
+    names = [plain_name(trial.name) for trial in trials]
     return folder, [
         dataclasses.replace(trial, folder=create_run_folder(folder, name))
         for trial, name in zip(trials, names, strict=True)
@@ -175,7 +179,7 @@ def run_trials(
     """
     outcomes = outcomes_side_by_side(trials, on_progress)
     ended = {
-        trial.controller: outcome.result
+        trial.name: outcome.result
         for trial, outcome in zip(trials, outcomes, strict=True)
         if outcome.result is not None
     }
@@ -188,7 +192,7 @@ def run_trials(
         misalignment_deg=dict(trials[0].simulation.misalignment_deg),
         trials=ended,
         failed={
-            trial.controller: outcome.error
+            trial.name: outcome.error
             for trial, outcome in zip(trials, outcomes, strict=True)
             if outcome.error is not None
         },

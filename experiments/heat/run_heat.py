@@ -49,9 +49,7 @@ def run_heat_command(
     warn_of_fall(first.load_robot(), first.posture, first.simulation)
     folder, trials = record_trials(trials, out)
     try:
-        with simulated_time(
-            {trial.controller: trial.duration_s for trial in trials}
-        ) as bars:
+        with simulated_time({trial.name: trial.duration_s for trial in trials}) as bars:
             result = run_trials(cfg, trials, bars)
     except KeyboardInterrupt as stop:
         why = stop_reason(stop)
@@ -83,9 +81,9 @@ def _show(
     from nao_testbed.sim.recording.run_folder import read_run  # noqa: PLC0415  # pandas
 
     frames = {
-        trial.controller: read_run(trial.folder).frame
+        trial.name: read_run(trial.folder).frame
         for trial in trials
-        if trial.folder is not None and trial.controller in result.trials
+        if trial.folder is not None and trial.name in result.trials
     }
     robot = trials[0].load_robot()
     limits = {joint.name: joint.effort_limit for joint in robot.joints}

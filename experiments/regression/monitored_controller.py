@@ -47,6 +47,8 @@ def find_breach(answer: Any, robot: Robot) -> tuple[str, str] | None:
             return what, "it must be between 0 and 1"
         if answer.shift is not None:
             wrong = _breach_of_array("a shift", answer.shift, robot)
+        if wrong is None and answer.target is not None:
+            wrong = _breach_of_array("a set-point", answer.target, robot)
     return wrong
 
 

@@ -37,7 +37,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         f"{_MARK}(controller, **setting): the trial of the fixture standing_trial, and "
-        "the setting of fixed_trial and smart_trial; see "
+        "the setting of fixed_trial and smart_trial; policy=FILE in place of the "
+        "controller; see "
         "nao_testbed.experiments.regression.StandingCfg",
     )
 
@@ -197,4 +198,10 @@ def _of_marks(node: Any) -> dict[str, Any]:
                 pytrace=False,
             )
         values |= mark.kwargs
+    if "policy" in values:
+        from nao_testbed.controllers.policies.text import policy_text  # noqa: PLC0415
+
+        values["controller"] = policy_text(
+            str(values.pop("policy")), values.pop("command", None)
+        )
     return values

@@ -35,13 +35,13 @@ from nao_testbed.controllers.arbitration.manager.front import FrontLessor, Ledge
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger, Listener
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
-from nao_testbed.controllers.speech import make_voice
 from nao_testbed.controllers.transmitter.buses.bus import TransmitterCfg
 from nao_testbed.controllers.transmitter.commands.pipeline import (
     CommandController,
 )
 from nao_testbed.controllers.transmitter.commands.posture import PostureBelief
 from nao_testbed.controllers.transmitter.commands.timing import CommandControllerCfg
+from nao_testbed.controllers.transmitter.speech import make_voice
 from nao_testbed.controllers.transmitter.streams import effector_leaves
 from nao_testbed.controllers.transmitter.transmitter import Transmitter
 from nao_testbed.experiments.shared_robot.behaviours import BehaviourList, SlotFailures
@@ -70,7 +70,7 @@ class RobotWithLedgerCfg:
     delays: Mapping[Unit, float] | None = None
     """Actual delays of the converters, in s; None: the expected ones."""
     voice: str = "syllables"
-    """Speech synthesis: one of `controllers.speech.VOICES`."""
+    """Speech synthesis: one of `controllers.transmitter.speech.VOICES`."""
     library: Library | None = None
     """Library of motions and commands; None: the robot's own."""
     posture_period_s: float = 0.02

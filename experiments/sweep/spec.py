@@ -282,6 +282,8 @@ class SweepSpec:
     robot_name: str
     robot_digest: str
     """Digest of the robot; see `experiments.sweep.trial_store`."""
+    policy_digest: str = ""
+    """Digest of the files of all policies; empty: no policy."""
     robots: int
     seed: int
     preset: str | None
@@ -382,6 +384,7 @@ class SweepSpec:
                         fast_forward=self.fast_forward,
                         robot_folder=self.robot_folder,
                         robot_digest=self.robot_digest,
+                        policy_digest=self.policy_digest,
                     )
 
 

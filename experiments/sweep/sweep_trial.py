@@ -40,6 +40,8 @@ BY_NAME = {**BY_JOINT, PAYLOAD: PAYLOAD, OBSTACLES: OBSTACLES}
 (`payload_kg.torso@-0.08,0,0.05`) or per box (`obstacles.table`); `none` for an absent
 one."""
 PERIOD = "control_period"
+DELAYS = ("observation_delay", "action_delay")
+"""Columns only of a sweep that has them."""
 SETTING = (
     "posture",
     "slope_deg",
@@ -53,6 +55,7 @@ SETTING = (
     "protection",
     "servo",
     PERIOD,
+    *DELAYS,
 )
 """Fields of `RobotSetting` with one value per trial, in the order of the table."""
 PUSH = "push"
@@ -84,6 +87,8 @@ class SweepTrial:
     """Folder of the robot; None: the NAO of the installation that runs the trial."""
     robot_digest: str = ""
     """Digest of the data of the intended robot; see `experiments.sweep.trial_store`."""
+    policy_digest: str = ""
+    """Digest of the files of all policies; empty: no policy."""
 
     @property
     def controller(self) -> str:
@@ -93,7 +98,9 @@ class SweepTrial:
     @cached_property
     def key(self) -> str:
         """Name of its file: readable, with a hash of everything that defines it."""
-        plain_data = plain(dataclasses.replace(self, number=0, robot_folder=None))
+        plain_data: Any = plain(dataclasses.replace(self, number=0, robot_folder=None))
+        if not self.policy_digest:  # as in sweeps of before
+            del plain_data["policy_digest"]
         text = json.dumps(plain_data, sort_keys=True, ensure_ascii=False)
         digest = hashlib.sha256(text.encode()).hexdigest()[:12]
         controller = _PLAIN.sub("-", self.controller)[:30]

@@ -11,7 +11,7 @@ sweep is the same.
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import IO, Any, Self
 
 from pydantic import BaseModel
 
+from nao_testbed.controllers.policies.text import policy_file
 from nao_testbed.experiments.closed_loop.trial_result import TrialResult
 from nao_testbed.experiments.sweep.spec import Keep, SweepSpec
 from nao_testbed.experiments.sweep.sweep_trial import (
@@ -55,6 +56,23 @@ def robot_digest(folder: Path | None) -> str:
     return digest.hexdigest()[:12]
 
 
+def policy_digest(controllers: Iterable[object]) -> str:
+    """Return a short hash of the files of all policies among controllers.
+
+    Returns:
+        The hash, empty without policies.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    named = map(policy_file, map(str, controllers))
+    files = [path for path in map(Path, filter(None, named)) if path.is_file()]
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(read_bytes(path))
+    return digest.hexdigest()[:12] if files else ""
+
+
 def identity(spec: SweepSpec) -> dict[str, Any]:
     """Return the data that define the trials of a sweep, for JSON."""
     return {
@@ -62,6 +80,7 @@ def identity(spec: SweepSpec) -> dict[str, Any]:
         "robots": spec.robots,
         "seed": spec.seed,
         **{name: _words(p.values) for p in spec.parameters for name in p.columns},
+        **({"policies": spec.policy_digest} if spec.policy_digest else {}),
         "pushes": plain(spec.pushes),
         "fast_forward": plain(spec.fast_forward),
         "keep": plain(spec.keep),

@@ -162,6 +162,8 @@ class Body:
             servo.target,
             servo.velocity,
             servo.limit,
+            servo.kp,
+            servo.kd,
             servo.presliding,
             servo.joint_torque,
             servo.motor_torque,

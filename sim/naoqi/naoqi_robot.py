@@ -210,6 +210,11 @@ class NaoqiRobot:
                 "a robot at naoqi:// accepts set-points and stiffness; for LEDs and "
                 "sound use its own services."
             )
+        if command.gains is not None:
+            raise BadInput(
+                "a robot at naoqi:// has fixed servo gains, and the controller sets "
+                "its own; run it on a simulated robot."
+            )
         if command.target is not None:
             self._target = np.array(command.target, dtype=np.float64)
         if command.stiffness is not None:

@@ -87,7 +87,7 @@ class Layout:
         self.stored = tuple(c.stored for c in self.channels for _ in c.columns)
 
     def fill(self, row: FloatArray, values: Sequence[FloatArray | float]) -> None:
-        """Write one vector per channel into a row.
+        """Write one vector per channel into a row; NaN for an absent sensor.
 
         Args:
             row: (n_columns,) output row.
@@ -102,7 +102,7 @@ class Layout:
                 f"in this order: {', '.join(c.name for c in self.channels)}."
             )
         for place, value in zip(self.slices, values, strict=True):
-            row[place] = value
+            row[place] = value if np.size(value) else np.nan
 
 
 OBSERVED = Channel(

@@ -99,6 +99,7 @@ class Sensors:
         self._torque_constant = torque_constant.copy()
         self._imu = InertialUnit(robot, rng, noise=cfg.noise)
         self.accelerometer, self.gyro = np.split(self._imu.reading, 2)
+        self.gravity = self._imu.gravity
         self._force_sensors = ForceSensors(
             robot, noise=cfg.noise, resolution=cfg.resolution
         )

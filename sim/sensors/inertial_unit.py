@@ -3,8 +3,9 @@
 With the unit's velocity v in the world, the rotation R of its link, and its angular
 velocity ω:
 
-    accelerometer = Rᵀ (v̇ - g),    gyro = Rᵀ ω,
+    accelerometer = Rᵀ (v̇ - g),    gyro = Rᵀ ω,    gravity = -Rᵀ e_z,
 
+the last as a unit's own filter reports it, here without an error of the attitude;
 v̇ being the mean over one period, from the difference of two velocities. Gains have a
 constant error drawn at the start, noise is added, and readings saturate at the range.
 """
@@ -46,6 +47,8 @@ class InertialUnit:
         """(3,) velocity of the unit at the last reading, in the world, in m/s."""
         self.reading = np.zeros(6)
         """(6,) accelerometer in m/s², then gyro in rad/s."""
+        self.gravity = np.zeros(3)
+        """(3,) unit vector."""
 
     def start(self, engine: Engine) -> None:
         """Store the present velocity as that of the previous reading."""
@@ -55,8 +58,12 @@ class InertialUnit:
         """Take a reading."""
         if self._has_noise:
             self._rng.standard_normal(out=self._normal)
+        linear, angular, R = self._motion(engine)
+        np.negative(R[2], out=self.gravity)
         _read_motion(
-            *self._motion(engine),
+            linear,
+            angular,
+            R,
             self._arm,
             self._period,
             engine.cfg.gravity,

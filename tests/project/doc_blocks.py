@@ -77,7 +77,7 @@ NOT_EXECUTED: Mapping[tuple[str, str], str] = MappingProxyType(
             "import pytest",
         ): "test_page.py of the kit runs it",
         (
-            "docs/guides/cluster.md",
+            "docs/reference/cluster.md",
             "from pathlib import Path\n\nfrom nao_testbed import read_spec, run_sweep",
         ): CLUSTER,
         (
@@ -107,7 +107,7 @@ TEXTS: Mapping[tuple[str, str], str] = MappingProxyType(
             "docs/guides/sweeps.md",
             "00000-hangs",
         ): "of foreign code; test_hanging_trials.py",
-        ("docs/guides/cluster.md", "error: the worker"): CLUSTER,
+        ("docs/reference/cluster.md", "error: the worker"): CLUSTER,
     }
 )
 """Page and beginning of texts that no Python block prints to what they are."""

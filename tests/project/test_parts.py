@@ -31,14 +31,14 @@ PARTS = {
     "heat": (
         *("models", "sim", "controllers/registry.py"),
         *("controllers/interface", "controllers/stiffness"),
-        "controllers/heat_minimization",
+        *("controllers/heat_minimization", "controllers/policies"),
         *("experiments/common", "experiments/closed_loop", "experiments/heat"),
         *("experiments/sweep", "experiments/regression", "experiments/report"),
     ),
     "behaviours": (
         *("controllers/arbitration", "controllers/transmitter"),
         *("controllers/schemas", "controllers/action_selection"),
-        *("controllers/speech", "controllers/trace_rules"),
+        "controllers/trace_rules",
         *("experiments/shared_robot", "experiments/scenarios", "experiments/server"),
     ),
     "live": (

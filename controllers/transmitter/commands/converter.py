@@ -7,7 +7,7 @@ fig. 10]. Each conversion has an expected duration; the true one may differ.
 from collections.abc import Collection, Iterable
 
 from nao_testbed.controllers.arbitration.tokens import Token
-from nao_testbed.controllers.speech import Voice, tone
+from nao_testbed.controllers.transmitter.speech import Voice, tone
 from nao_testbed.controllers.transmitter.streams import Content, EffectorLeaves, Stream
 from nao_testbed.controllers.transmitter.streams.light_and_sound_streams import (
     LightStream,

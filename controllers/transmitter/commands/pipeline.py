@@ -32,7 +32,6 @@ from typing import NamedTuple
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import check_tick
 from nao_testbed.controllers.arbitration.tokens import Token
-from nao_testbed.controllers.speech import Voice
 from nao_testbed.controllers.transmitter.buses.group import UNIT_ORDER
 from nao_testbed.controllers.transmitter.commands.converter import Converters
 from nao_testbed.controllers.transmitter.commands.order import (
@@ -59,6 +58,7 @@ from nao_testbed.controllers.transmitter.events import (
     WayChosen,
 )
 from nao_testbed.controllers.transmitter.receipt import EndReason, GroupKey
+from nao_testbed.controllers.transmitter.speech import Voice
 from nao_testbed.controllers.transmitter.streams import (
     EffectorLeaves,
     Stream,

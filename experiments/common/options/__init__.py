@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from nao_testbed.controllers.interface.checked import check_value
+from nao_testbed.controllers.policies.text import policy_text
 from nao_testbed.experiments.common.options.completion import (
     OPTIONS,
     controllers,
@@ -211,6 +212,44 @@ def controllers_option(default: str) -> Any:
     return typer.Option(
         "--controllers", metavar="NAMES", help=said, autocompletion=controllers
     )
+
+
+PolicyOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--policy",
+        metavar="FILE",
+        help="Policy of one more robot: FILE.onnx, FILE.onnx+layout=FILE.yaml or "
+        "FILE.py:CLASS; repeatable (docs/guides/policies.md).",
+    ),
+]
+CommandOption = Annotated[
+    str | None,
+    typer.Option(
+        "--command",
+        metavar="VX,VY,YAW",
+        help="Velocity that the policies walk with, in m/s and rad/s; default: stand.",
+    ),
+]
+
+
+def chosen_controllers(
+    controllers: str | None,
+    policies: Iterable[str] | None,
+    command: str | None,
+    default: str = "fixed,smart",
+) -> tuple[str, ...]:
+    """Return the controllers that options name, those of policies last.
+
+    Raises:
+        BadInput: there is a command without a policy.
+    """
+    if command is not None and not policies:
+        raise BadInput(f"--command {command} is for a policy; give --policy FILE too.")
+    found = tuple(policy_text(file, command) for file in policies or ())
+    if controllers is None and found:
+        return found
+    return (*names_in(default if controllers is None else controllers), *found)
 
 
 def names_in(text: str | None) -> tuple[str, ...]:

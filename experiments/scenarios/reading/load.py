@@ -22,7 +22,7 @@ from nao_testbed.controllers.arbitration.faults.virtual_owners import (
     ROBOT_MODEL,
 )
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
-from nao_testbed.controllers.speech import make_voice
+from nao_testbed.controllers.transmitter.speech import make_voice
 from nao_testbed.experiments.common.builtin_files import BuiltinFiles
 from nao_testbed.experiments.common.form_parts import Notes
 from nao_testbed.experiments.scenarios.reading.behaviour_checks import (

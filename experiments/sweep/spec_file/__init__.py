@@ -262,8 +262,12 @@ class SweepHead(Part):
     """Seed of all draws and all sensor noise."""
     preset: Name | None = None
     """Base settings, such as `document`, overridden by this file."""
-    controller: Text
-    """Controllers in the format of `--controllers`: fixed, smart, constant:0.6."""
+    controller: Text | None = None
+    """Controllers in the format of `--controllers`: fixed, smart, constant:0.6;
+    absent: the policies alone."""
+    policy: Name | list[Name] = Field(default_factory=list)
+    """Policies beside the controllers, from this file's folder: `ppo.onnx`,
+    `ppo.onnx+command=0.3/0/0`, `mine.py:CLASS`."""
     minutes: Number | None = None
     """Simulated time of a trial in min; absent: the preset's, or 15."""
     effort_limit_nm: dict[Name, Number] = Field(default_factory=dict)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from nao_testbed.controllers.policies.text import policy_text
 from nao_testbed.controllers.registry import check_controller, check_controllers
 from nao_testbed.experiments.closed_loop.fast_forward import FastForwardCfg
 from nao_testbed.experiments.closed_loop.trial import Push, check_in_time, check_pushes
@@ -45,6 +46,7 @@ from nao_testbed.experiments.sweep.sweep_trial import (
     AGAIN,
     BY_JOINT,
     BY_NAME,
+    DELAYS,
     MISALIGNMENT,
     NO_OBSTACLE,
     OBSTACLES,
@@ -56,7 +58,7 @@ from nao_testbed.experiments.sweep.sweep_trial import (
     Value,
     pushes_towards,
 )
-from nao_testbed.experiments.sweep.trial_store import robot_digest
+from nao_testbed.experiments.sweep.trial_store import policy_digest, robot_digest
 from nao_testbed.models import (
     BadInput,
     Robot,
@@ -256,12 +258,39 @@ def read_spec(
     if controllers:
         named = controllers[0] if len(controllers) == 1 else list(controllers)
         form = form.model_copy(update={"controller": named})
+    elif form.policy or form.controller is None:
+        found = notes.attempt(("policy",), _with_policies, form, path.parent)
+        form = form.model_copy(update={"controller": found or "fixed"})
     if robots is not None:
         form = form.model_copy(update={"robots": robots})
     spec = _SpecReader(path, form, notes).read()
     file.refuse(notes.problems)
     assert spec is not None  # otherwise a problem was added
     return spec
+
+
+def _with_policies(form: SweepFile, folder: Path) -> list[str] | str:
+    """Return the controllers of a file, those of its policies last.
+
+    Raises:
+        BadInput: there are none, or one is drawn and others are policies.
+    """
+    given = [form.policy] if isinstance(form.policy, str) else form.policy
+    found = [policy_text(str((folder / one).resolve())) for one in given]
+    match form.controller:
+        case None:
+            pass
+        case str(name):
+            found.insert(0, name)
+        case list(names):
+            found[:0] = names
+        case _:
+            raise BadInput("each robot draws a controller; remove the key policy.")
+    if not found:
+        raise BadInput("key 'controller' is missing; give it, or policy.")
+    if len(set(found)) < len(found):
+        raise BadInput(f"policy is {', '.join(given)}; name each controller once.")
+    return found if len(found) > 1 else found[0]
 
 
 def _left_out(place: Place) -> Place:
@@ -307,7 +336,7 @@ class _SpecReader:
             name: usual.get(name) if value is None else value
             for name, value in form
             if name in PLAIN
-        }
+        } | {name: getattr(form, name) or None for name in DELAYS}
         loads = getattr(form, PAYLOAD).items()
         named = Grid(tuple(form.cases))
         parameters = [
@@ -330,6 +359,7 @@ class _SpecReader:
             robot_folder=self._folder,
             robot_name=robot.name,
             robot_digest=robot_digest(self._folder),
+            policy_digest=self._policy_digest(known),
             robots=form.robots,
             seed=form.seed,
             preset=form.preset,
@@ -341,6 +371,11 @@ class _SpecReader:
         )
         self._try_draws(robot, spec)
         return spec
+
+    def _policy_digest(self, known: Iterable[Parameter]) -> str:
+        values = (p.values for p in known if p.name == "controller")
+        named = (one for value in values for one in extremes_of(value))
+        return self._notes.attempt(("policy",), policy_digest, named) or ""
 
     def _parameter(self, robot: Robot, place: Place, form: Any) -> Parameter | None:
         """Return the parameter of a form; None if the form is absent or invalid."""

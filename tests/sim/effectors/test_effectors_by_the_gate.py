@@ -11,7 +11,7 @@ from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.requests import Owner, Request
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 from nao_testbed.controllers.arbitration.tokens import Preemption, Token
-from nao_testbed.controllers.speech import SyllableVoice
+from nao_testbed.controllers.transmitter.speech import SyllableVoice
 from nao_testbed.models import Robot
 from nao_testbed.sim import SimulatedRobot, SimulationCfg
 from nao_testbed.sim.effectors import FULL_SCALE

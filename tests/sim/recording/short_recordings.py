@@ -20,7 +20,7 @@ def invented(robot: Robot, time_s: Sequence[float]) -> RecordedObservations:
     sizes = {
         **dict.fromkeys(("q", "v", "target", "stiffness"), len(robot.joints)),
         **dict.fromkeys(("current", "temperature"), len(robot.motors)),
-        **dict.fromkeys(("gyro", "accelerometer"), 3),
+        **dict.fromkeys(("gyro", "accelerometer", "gravity"), 3),
         "fsr": len(robot.force_sensors),
         "sonar": len(robot.sonars),
         "battery": 1,

@@ -540,7 +540,7 @@ def test_every_run_of_a_robot_has_the_same_columns() -> None:
         "fsr": len(robot.force_sensors),
         "sonar": len(robot.sonars),
         "battery": 1,
-        **dict.fromkeys(("gyro", "accelerometer"), 3),
+        **dict.fromkeys(("gyro", "accelerometer", "gravity"), 3),
     }
     assert "q.LKneePitch" in channels[0].columns
     assert all(channel.about.endswith(".") for channel in channels)

@@ -22,12 +22,12 @@ from nao_testbed.controllers.schemas import State
 from nao_testbed.controllers.schemas.events import NotWinner, SchemaFailed
 from nao_testbed.controllers.schemas.runtime import SchemaRuntime
 from nao_testbed.controllers.schemas.runtime.gate_actuators import GateActuators
-from nao_testbed.controllers.speech import SyllableVoice
 from nao_testbed.controllers.transmitter.commands.pipeline import (
     CommandController,
 )
 from nao_testbed.controllers.transmitter.commands.posture import PostureBelief
 from nao_testbed.controllers.transmitter.events import StreamStarted
+from nao_testbed.controllers.transmitter.speech import SyllableVoice
 from nao_testbed.controllers.transmitter.streams import effector_leaves
 from nao_testbed.controllers.transmitter.transmitter import Transmitter
 from nao_testbed.models import Robot

@@ -7,6 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.controllers.policies.python_policy import HOLD
+
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -79,6 +81,31 @@ class TestIt:
 """,
     )
     ran.assert_outcomes(passed=1)
+
+
+@pytest.mark.slow(covers=True)
+def test_a_policy_takes_the_place_of_the_controller(pytester: pytest.Pytester) -> None:
+    pytester.path.joinpath("hold.py").write_text(HOLD, encoding="utf-8")
+    pytester.path.joinpath("nan.py").write_text(
+        HOLD.replace("0.01 * self.n", "float('nan')"), encoding="utf-8"
+    )
+    ran = run(
+        pytester,
+        """
+@standing(robot=ROBOT, policy="hold.py:Hold", seconds=0.2)
+def test_it(standing_trial, fixed_trial):
+    standing_trial.stays_up()
+    assert standing_trial.controller == "policy:hold.py:Hold"
+    assert fixed_trial.controller == "fixed"
+
+@standing(robot=ROBOT, policy="nan.py", seconds=0.2)
+def test_nan(standing_trial):
+    standing_trial.stays_up()
+""",
+        "--tb=short",
+    )
+    ran.assert_outcomes(passed=1, failed=1)
+    ran.stdout.fnmatch_lines(["*returned a set-point of nan for left_hip*"])
 
 
 @pytest.mark.slow(covers=True)

@@ -17,7 +17,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nao_testbed.controllers.speech.sounds import SAMPLE_RATE_HZ, buzz, consonant, vowel
+from nao_testbed.controllers.transmitter.speech.sounds import (
+    SAMPLE_RATE_HZ,
+    buzz,
+    consonant,
+    vowel,
+)
 from nao_testbed.models import BadInput
 from nao_testbed.models.values import FloatArray
 

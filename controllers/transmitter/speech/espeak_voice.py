@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from nao_testbed.controllers.speech.sounds import SAMPLE_RATE_HZ
+from nao_testbed.controllers.transmitter.speech.sounds import SAMPLE_RATE_HZ
 from nao_testbed.models import BadInput, ExtraMissing, UnknownName
 from nao_testbed.models.values import FloatArray
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.signal import periodogram
 
-from nao_testbed.controllers.speech import SyllableVoice, Voice
+from nao_testbed.controllers.transmitter.speech import SyllableVoice, Voice
 from tests.messages import Messages, each
 
 VOICE = SyllableVoice()

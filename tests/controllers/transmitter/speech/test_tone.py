@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from nao_testbed.controllers.speech import tone
+from nao_testbed.controllers.transmitter.speech import tone
 from tests.messages import Messages, each
 
 

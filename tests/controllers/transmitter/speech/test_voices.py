@@ -10,8 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from nao_testbed.controllers.speech import VOICES, EspeakVoice, Voice, make_voice
-from nao_testbed.controllers.speech.espeak_voice import SPEAKERS, _load
+from nao_testbed.controllers.transmitter.speech import (
+    VOICES,
+    EspeakVoice,
+    Voice,
+    make_voice,
+)
+from nao_testbed.controllers.transmitter.speech.espeak_voice import SPEAKERS, _load
 from nao_testbed.models import BadInput, UnknownName
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -35,7 +40,7 @@ def test_the_same_text_is_the_same_sound(voice: Voice) -> None:
 def test_another_process_says_it_so_too(name: str) -> None:
     code = (
         "from hashlib import sha256; "
-        "from nao_testbed.controllers.speech import make_voice; "
+        "from nao_testbed.controllers.transmitter.speech import make_voice; "
         f"print(sha256(make_voice({name!r}).render({SENTENCE!r})).hexdigest())"
     )
     said = {

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nao_testbed.controllers.speech.syllable_voice import (
+from nao_testbed.controllers.transmitter.speech.syllable_voice import (
     Syllable,
     phrases_of,
     syllables_of,

@@ -5,9 +5,13 @@ syllable_voice  the built-in voice: rhythm of speech, no words
 espeak_voice    intelligible words, with the extra `speech`
 """
 
-from nao_testbed.controllers.speech.espeak_voice import EspeakVoice
-from nao_testbed.controllers.speech.sounds import SAMPLE_RATE_HZ, Voice, tone
-from nao_testbed.controllers.speech.syllable_voice import SyllableVoice
+from nao_testbed.controllers.transmitter.speech.espeak_voice import EspeakVoice
+from nao_testbed.controllers.transmitter.speech.sounds import (
+    SAMPLE_RATE_HZ,
+    Voice,
+    tone,
+)
+from nao_testbed.controllers.transmitter.speech.syllable_voice import SyllableVoice
 from nao_testbed.models import UnknownName
 
 VOICES = ("syllables", "espeak")

@@ -5,7 +5,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.signal import freqz, lfilter, max_len_seq
 
-from nao_testbed.controllers.speech.sounds import BANDWIDTH_HZ, buzz, noise, resonate
+from nao_testbed.controllers.transmitter.speech.sounds import (
+    BANDWIDTH_HZ,
+    buzz,
+    noise,
+    resonate,
+)
 
 RATE = 16000
 

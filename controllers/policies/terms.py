@@ -1,0 +1,157 @@
+"""Observation vector of a policy, term by term, in arrays that are kept.
+
+angular_velocity    gyro in the base's frame, 3, rad/s
+gravity             direction of gravity in that frame, 3; (0, 0, -1) upright
+command             velocity to walk with: x, y in m/s, yaw in rad/s
+command_xy          its first two elements
+command_yaw         its last one
+joint_position      measured angle minus default, of each of the policy's joints, rad
+joint_velocity      of each of its joints, rad/s
+last_action         output of the last step, before scale and clip
+phase_sin           of the phases of both feet, 2
+phase_cos           the same
+
+The phases start at (0, π) and advance by 2π a gait period; they stay at (π, π) while
+the command is zero [holosoma].
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.controllers.policies.layout import FittedLayout, Term
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.values import FloatArray
+
+Fill = Callable[[Observation, FloatArray], None]
+"""Writes a term of an observation into an array."""
+STANDING_COMMAND = 0.01
+"""Command in m/s and rad/s below which the phases stand [holosoma]."""
+
+
+class Gait:
+    """Phases of both feet."""
+
+    def __init__(self, command: FloatArray, step: float) -> None:
+        """Take the command (3,) and the phase of a step of the policy, in rad."""
+        self._stands = bool(
+            np.linalg.norm(command[:2]) < STANDING_COMMAND
+            and abs(command[2]) < STANDING_COMMAND
+        )
+        self._step = step
+        self.phase = np.full(2, np.pi) if self._stands else np.array([0.0, np.pi])
+        """(2,) in rad."""
+
+    def advance(self) -> None:
+        """Advance by a step."""
+        if not self._stands:
+            self.phase += self._step
+            self.phase -= 2.0 * np.pi * (self.phase >= np.pi)
+
+
+class ObservationVector:
+    """Vector of a policy's input; `fill` once a step."""
+
+    def __init__(
+        self, fitted: FittedLayout, robot: Robot, command: FloatArray, where: str
+    ) -> None:
+        """Allocate the vector.
+
+        Args:
+            fitted: layout of the policy.
+            robot: robot of the run.
+            command: (3,) velocity to walk with.
+            where: name of the policy, for messages.
+
+        Raises:
+            BadInput: a term does not fit the robot.
+        """
+        if robot.imu.link != robot.base_link:
+            raise BadInput(
+                f"{where}: the IMU of {robot.name} is on link {robot.imu.link!r}, not "
+                f"on the base {robot.base_link!r}; policies see the motion of the base."
+            )
+        n, layout = len(fitted.index), fitted.layout
+        self._fitted = fitted
+        self.last_action = np.zeros(n)
+        """(n_actions,) written by the caller after each step."""
+        self._command = command
+        self._gait = Gait(command, 2.0 * np.pi * layout.period_s / layout.gait_period_s)
+        self._joint = np.zeros(n)
+        self._default = fitted.default[fitted.index]
+        fills: dict[str, tuple[int, Fill]] = {
+            "angular_velocity": (3, lambda seen, out: np.copyto(out, seen.gyro)),
+            "gravity": (3, lambda seen, out: np.copyto(out, seen.gravity)),
+            "command": (3, lambda _, out: np.copyto(out, command)),
+            "command_xy": (2, lambda _, out: np.copyto(out, command[:2])),
+            "command_yaw": (1, lambda _, out: np.copyto(out, command[2:])),
+            "joint_position": (n, self._position),
+            "joint_velocity": (n, lambda seen, out: self._take(seen.v, out)),
+            "last_action": (n, lambda _, out: np.copyto(out, self.last_action)),
+            "phase_sin": (2, lambda _, out: self._phase(np.sin, out)),
+            "phase_cos": (2, lambda _, out: self._phase(np.cos, out)),
+        }
+        sizes = [fills[one.term][0] * one.history for one in fitted.terms]
+        ends = np.cumsum(sizes).tolist()
+        self.values: NDArray[np.float32] = np.zeros((1, ends[-1]), np.float32)
+        """(1, n) input of the policy; live."""
+        parts = np.split(self.values[0], ends[:-1])
+        self._parts = [
+            _Part(term, *fills[term.term], values, where)
+            for term, values in zip(fitted.terms, parts, strict=True)
+        ]
+        self._is_first = True
+
+    def fill(self, observation: Observation) -> None:
+        """Write the vector for an observation.
+
+        Raises:
+            BadInput: the robot has no sensor of the attitude.
+        """
+        if not len(observation.gravity):
+            raise BadInput(
+                "the robot does not report the direction of gravity, which policies "
+                "need; run it on a simulated robot."
+            )
+        for part in self._parts:
+            part.write(observation, is_first=self._is_first)
+        self._is_first = False
+        self._gait.advance()
+
+    def _take(self, values: FloatArray, out: FloatArray) -> None:
+        np.take(values, self._fitted.index, out=out)
+
+    def _position(self, seen: Observation, out: FloatArray) -> None:
+        self._take(seen.q, out)
+        out -= self._default
+
+    def _phase(self, wave: np.ufunc, out: FloatArray) -> None:
+        wave(self._gait.phase, out=out)
+
+
+class _Part:
+    """Place of a term in the vector."""
+
+    def __init__(
+        self, term: Term, size: int, fill: Fill, values: NDArray[np.float32], where: str
+    ) -> None:
+        scale = np.array(term.scale, dtype=np.float64)
+        if scale.ndim and len(scale) != size:
+            raise BadInput(
+                f"{where}: scale of term {term.term!r} has {len(scale)} values; it has "
+                f"{size} elements."
+            )
+        self._fill, self._scale = fill, scale
+        self._new = np.zeros(size)
+        self._rows = values.reshape(term.history, size)
+
+    def write(self, observation: Observation, *, is_first: bool) -> None:
+        self._fill(observation, self._new)
+        self._new *= self._scale
+        if is_first:
+            self._rows[:] = self._new
+        elif len(self._rows) > 1:
+            self._rows[:-1] = self._rows[1:]
+        self._rows[-1] = self._new

@@ -1,0 +1,46 @@
+"""Controller text of a policy and its short name; importing this loads little."""
+
+from collections.abc import Sequence
+from pathlib import PurePath
+
+PREFIX = "policy:"
+
+
+def policy_text(
+    file: str, command: str | None = None, layout: str | None = None
+) -> str:
+    """Return the controller text of a policy.
+
+    Args:
+        file: ONNX file, or `FILE.py:CLASS`.
+        command: velocity to walk with, as `vx,vy,yaw`.
+        layout: YAML file.
+    """
+    options = {"command": command and command.replace(",", "/"), "layout": layout}
+    given = (f"+{key}={value}" for key, value in options.items() if value is not None)
+    return f"{PREFIX}{file}{''.join(given)}"
+
+
+def policy_file(controller: str) -> str | None:
+    """Return the file of a policy; None for other controllers."""
+    if not controller.startswith(PREFIX):
+        return None
+    file, _, _ = controller.removeprefix(PREFIX).partition("+")
+    python, ending, _ = file.partition(".py:")
+    return python + ending.rstrip(":")
+
+
+def short_names(controllers: Sequence[str]) -> list[str]:
+    """Return names for tables and folders: a policy's file without folder and ending.
+
+    Equal ones stay as they are.
+    """
+    found = []
+    for text in controllers:
+        file, plus, options = text.removeprefix(PREFIX).partition("+")
+        is_policy = text.startswith(PREFIX)
+        found.append(PurePath(file).stem + plus + options if is_policy else text)
+    return [
+        name if found.count(name) == 1 else text
+        for name, text in zip(found, controllers, strict=True)
+    ]
