@@ -195,7 +195,7 @@ def _default(
         raise _missing(where, "the default angles", "default")
     if isinstance(given, str):
         return robot.posture(given).angles.copy()
-    angles = robot.posture(robot.posture_name(None, "")).angles.copy()
+    angles = robot.posture(robot.posture_name(None)).angles.copy()
     angles[index] = _of_each(given, len(index), "default", where)
     return angles
 
