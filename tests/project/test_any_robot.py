@@ -66,6 +66,16 @@ def test_product_code_names_no_part_of_a_robot() -> None:
     assert not literals, f"{len(literals)} names:\n" + "\n".join(literals)
 
 
+def test_pages_name_no_joint_of_a_robot() -> None:
+    joints = re.compile(rf"\b({'|'.join(load_robot('nao').joint_names)})\b")
+    pages = [
+        p for end in ("js", "html", "j2") for p in ROOT.glob(f"experiments/**/*.{end}")
+    ]
+    assert len(pages) > 10
+    named = {p.name: joints.findall(p.read_text("utf-8")) for p in pages}
+    assert not {name: found for name, found in named.items() if found}
+
+
 def test_a_name_is_noticed() -> None:
     code = '''"""LKneePitch."""
 say(f"turn {x} of HeadYaw=1"); go("Stand"); tell("Stand up."); x = "torso@0,0,0"

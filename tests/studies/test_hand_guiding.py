@@ -147,5 +147,5 @@ def test_the_table_has_the_median_and_says_who_held_and_who_fell() -> None:
     assert cells["back"] == "–"
     assert cells["fell"] == "3"
     assert cells["mistaken for a push"] == "1"
-    assert cells["torso displacement, cm"] == "0.2 (0.0 to 2.0)"
+    assert cells["base displacement, cm"] == "0.2 (0.0 to 2.0)"
     assert cells["pulls"] == "6"

@@ -206,6 +206,7 @@ def _describe(
             }
             for joint in robot.joints
         ],
+        "head": list(robot.roles.head.joints) if robot.roles.head else [],
         "motors": sorted(set(leaf_of.values())),
         "postures": sorted({step.end for step in library.transitions}),
         "motions": [

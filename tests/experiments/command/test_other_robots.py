@@ -70,9 +70,10 @@ def test_a_scenario_names_its_robot(
     robot: str, hopper: Path, here: Path, nao_testbed: Run
 ) -> None:
     where = hopper if robot == "hopper" else robot
-    file = here / "short.yaml"
+    file = here / "own" / "short.yaml"
+    file.parent.mkdir()
     file.write_text(SCENARIO.format(robot=where, schema="hot joint watch"), "utf-8")
-    ran = nao_testbed("scenario check short.yaml")
+    ran = nao_testbed("scenario check own/short.yaml")
     assert (ran.status, ran.err) == (0, "")
 
 

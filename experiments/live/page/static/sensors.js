@@ -47,7 +47,7 @@ function buildSensors() {
   }));
   $("cameras").replaceChildren(...about.cameras.map(({name}) =>
     button("Picture of " + name, () => want("TakePicture", {camera: name}))));
-  if (["HeadYaw", "HeadPitch"].every(name => about.joints.some(joint => joint.name === name))) $("picture").firstElementChild.onclick = lookAt;
+  if (about.head.length) $("picture").firstElementChild.onclick = lookAt;
 }
 // The head turns so that what was clicked in a picture comes to its middle.
 function lookAt(event) {
@@ -59,8 +59,8 @@ function lookAt(event) {
   };
   const turn = (part, tan) => Math.atan((2 * part - 1) * tan) * 180 / Math.PI;
   want("TurnHead", {
-    yaw_deg: within("HeadYaw", seenFrom.yaw - turn((event.clientX - box.left) / box.width, side)),
-    pitch_deg: within("HeadPitch", seenFrom.pitch + turn((event.clientY - box.top) / box.height, up))});
+    yaw_deg: within(about.head[0], seenFrom.yaw - turn((event.clientX - box.left) / box.width, side)),
+    pitch_deg: within(about.head[1], seenFrom.pitch + turn((event.clientY - box.top) / box.height, up))});
 }
 function drawSensors(s) {
   if (chosen === null) chosen = s.degc.indexOf(Math.max(...s.degc));
@@ -93,7 +93,7 @@ function drawSensors(s) {
   if (s.picture !== null && key !== drawnPicture) {
     drawnPicture = key;
     const angle = name => s.angle_deg[about.joints.findIndex(joint => joint.name === name)];
-    seenFrom = {camera: s.picture.camera, yaw: angle("HeadYaw"), pitch: angle("HeadPitch")};
+    seenFrom = {camera: s.picture.camera, yaw: angle(about.head[0]), pitch: angle(about.head[1])};
     $("picture").firstElementChild.src = "/picture?robot=" + shownRobot() + "&t=" + s.picture.time_s;
     $("picture").lastElementChild.textContent = s.picture.camera + " at " + s.picture.time_s.toFixed(1) + " s";
   }

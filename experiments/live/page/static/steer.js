@@ -1,6 +1,16 @@
 // -- steer: what is taken, joints, motions, and what the world does to a robot ----------
 let touched = 0;           // until when the choice of a controller is not overwritten
+let pad = {};              // ranges of the head, in whole degrees: to the left is negative
+function buildPad() {
+  $("head").hidden = !about.head.length;
+  if (!about.head.length) return;
+  const [pan, tilt] = about.head.map(name => about.joints.find(joint => joint.name === name));
+  pad = {left: -Math.trunc(pan.high), top: Math.trunc(tilt.low),
+    width: Math.trunc(pan.high) - Math.trunc(pan.low), height: Math.trunc(tilt.high) - Math.trunc(tilt.low)};
+  $("pad").setAttribute("viewBox", [pad.left, pad.top, pad.width, pad.height].join(" "));
+}
 function buildSteer() {
+  buildPad();
   const many = about.robots.length > 1;
   options("whom", [...(many ? ["all robots"] : []), ...about.robots],
     [...(many ? [""] : []), ...about.robots.map((_, i) => String(i))]);
@@ -59,10 +69,9 @@ function drawSteer(s) {
     slider.value = s.angle_deg[j];
     slider.nextSibling.textContent = s.angle_deg[j].toFixed(1) + "°";
   });
-  const yaw = about.joints.findIndex(j => j.name === "HeadYaw");
-  const pitch = about.joints.findIndex(j => j.name === "HeadPitch");
+  const [yaw, pitch] = about.head.map(name => about.joints.findIndex(j => j.name === name));
   const spot = $("pad").querySelector("circle");
-  if (yaw >= 0 && pitch >= 0) { spot.setAttribute("cx", -s.angle_deg[yaw]); spot.setAttribute("cy", s.angle_deg[pitch]); }
+  if (about.head.length) { spot.setAttribute("cx", -s.angle_deg[yaw]); spot.setAttribute("cy", s.angle_deg[pitch]); }
   $("error-now").textContent = errorNow($("joint").value);
 }
 // One controller of all robots that are chosen, or none where they differ.
@@ -82,7 +91,8 @@ function drag(event) {
   const x = Math.min(Math.max((event.clientX - box.left) / box.width, 0), 1);
   const y = Math.min(Math.max((event.clientY - box.top) / box.height, 0), 1);
   // To the left of the pad is to the left of who sees with the robot's eyes.
-  soon("head", () => want("TurnHead", {yaw_deg: 119 - 238 * x, pitch_deg: -38 + 67 * y}));
+  soon("head", () => want("TurnHead", {
+    yaw_deg: -pad.left - pad.width * x, pitch_deg: pad.top + pad.height * y}));
 }
 $("light").onclick = () => want("Light", {leds: $("leds").value, colour: $("colour").value});
 $("say").onclick = () => want("Say", {text: $("text").value});
