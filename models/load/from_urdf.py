@@ -110,6 +110,8 @@ def _missing(soles: dict[str, FloatArray]) -> list[str]:
         "force_sensors.csv: empty; needed for controllers that read force sensors.",
         "robot.yaml: groups, imu, sensor_rates and battery are guesses; needed for "
         "live (groups), noise (sensors) and battery life.",
+        "robot.yaml: no roles and no protection; needed for the head on the page of "
+        "live, legs in tables, schemas that sit or protect, and --protection robot.",
     ]
 
 
