@@ -1,8 +1,8 @@
-"""Both engines: the loop and a scenario over the bare engine, and tick against tick.
+"""Both engines: ratio of loop and scenario to the bare engine, and of their ticks.
 
 Two robots stand at once, one on each engine, and their blocks alternate. The bare
-engines step the same blocks again (`benchmarks.loop`), so PyBullet and MuJoCo
-are compared where each holds the same robot in the same posture with the same servo.
+engines repeat the same blocks (`benchmarks.loop`), so PyBullet and MuJoCo are compared
+with the same robot, posture and servo.
 """
 
 from contextlib import ExitStack, closing
@@ -33,8 +33,8 @@ def measure_engines(
     """Measure the loop and the scenario on each engine.
 
     Args:
-        robot: the robot.
-        folder: an empty one for the runs.
+        robot: measured robot.
+        folder: empty folder for the runs.
         seconds: simulated time to measure each loop, in s.
         settle_s: simulated time before that, in s.
         scenario_seconds: simulated time of the scenario on each engine, in s.

@@ -1,6 +1,6 @@
-"""A measured number with its spread, how it comes from blocks, and references.
+"""Measured figures with their spread, computed from blocks, and their limits.
 
-Machines are shared and noisy. Compared subjects run in turn, block by block, in one
+Machines are shared and noisy. Compared subjects run alternately, block by block, in one
 process. Each block gives one number; the figure is their median. Ratios are computed
 per block, so that a slow phase of the machine affects both sides.
 """
@@ -18,7 +18,7 @@ class Figure:
     name: str
     """Key in the JSON."""
     what: str
-    """For people."""
+    """Description for readers."""
     unit: str
     """`µs`, `1` for a ratio, ..."""
     value: float
@@ -28,11 +28,11 @@ class Figure:
     high: float
     """Upper quartile."""
     blocks: int
-    """How many there were."""
+    """Number of blocks."""
     target: float | None = None
-    """The value should be at most this, or at least."""
+    """Limit of the value: a maximum, or a minimum if `is_at_least`."""
     is_at_least: bool = False
-    """Whether a higher value is a better one."""
+    """True if a higher value is better."""
 
 
 def figure(
@@ -44,7 +44,7 @@ def figure(
     *,
     is_at_least: bool = False,
 ) -> Figure:
-    """Return the figure of a number that was measured once a block."""
+    """Return the figure of a number measured once per block."""
     low, value, high = np.percentile(blocks, [25.0, 50.0, 75.0]).tolist()
     return Figure(
         name=name,
@@ -68,7 +68,7 @@ def ratio(
     *,
     is_at_least: bool = False,
 ) -> Figure:
-    """Return the figure of a ratio, taken block by block."""
+    """Return the figure of a ratio, computed per block."""
     blocks = [a / b for a, b in zip(above, below, strict=True)]
     return figure(name, what, "1", blocks, target, is_at_least=is_at_least)
 

@@ -1,7 +1,7 @@
 """Cost of the live page for a robot, with and without a viewer.
 
-Two robots of one setting step in turn, a second each: one as its recording alone would
-have it, the other telling a page of itself. Both do the same, bit for bit.
+Two robots with the same settings step alternately, one second each: one is only
+recorded, the other is also sent to a page. Both behave identically, bit for bit.
 """
 
 import os
@@ -25,15 +25,15 @@ SETTLE_SLOTS = 100
 def measure_live(
     robot_folder: Path, *, seconds: float, controller: str, posture: str
 ) -> list[Figure]:
-    """Measure a slot without a page, and with one that is watched, and is not.
+    """Measure a slot without a page, with a page, and with a page and a viewer.
 
-    A moment is made, pickled and written; where it goes it is thrown away.
+    A moment is created, pickled and written; the receiver discards it.
 
     Args:
-        robot_folder: of the robot.
-        seconds: simulated time of each of the three, in s.
-        controller: of both robots.
-        posture: in which they stand.
+        robot_folder: folder of the robot.
+        seconds: simulated time of each of the three cases, in s.
+        controller: controller of both robots.
+        posture: posture of both robots.
     """
     cfg = TrialCfg(
         controller=controller,
@@ -82,7 +82,7 @@ def _time_alone(robot: RestingRobot) -> float:
 
 
 def _time_with_viewer(live: LiveRobot, sink: Connection, every: int) -> float:
-    """Return the processor time of a block of slots with a moment every so many."""
+    """Return the processor time of a block in s, with a moment per `every` slots."""
     begin = process_time()
     for slot in range(BLOCK_SLOTS):
         live.slot()

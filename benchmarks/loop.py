@@ -1,15 +1,15 @@
-"""The loop against the bare engine, our servo against PyBullet's, controllers' steps.
+"""Time of the loop, relative to the bare engine; of servos; of controllers' steps.
 
 The bare engine steps the same world: after every block of the loop, its state is
 restored and the recorded torques of the block (last-second ring) are applied again.
-Only the calls of the engine's step are timed, with some 0.2 µs for the clock. The
-comparison is refused if the block does not end in the same angles, bit for bit.
+Only the calls of the engine's step are timed, with about 0.2 µs for the clock. The
+comparison is rejected unless the block ends in the same angles, bit for bit.
 
-The stiffness step is compared with its minimum: Pinocchio and one nnls. Both get the
-same observations of the standing robot, in alternating blocks, without physics between
-them. The reference computes the gravity term and both feet's Jacobians at the measured
-angles, and solves one contact problem built beforehand. It selects no contacts, posture
-or plane, and keeps no report.
+The step of a stiffness controller is compared with its minimum: Pinocchio and one nnls.
+Both get the same observations of the standing robot, in alternating blocks, without
+physics in between. The reference computes the gravity term and both feet's Jacobians at
+the measured angles, and solves one contact problem built beforehand. It selects no
+contacts, posture or plane, and keeps no report.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -47,7 +47,8 @@ POSTURE = "PoseInit"
 MAX_OVER_BARE = 1.25
 """Largest accepted ratio of the full loop to the bare engine."""
 BLOCK_S = 0.25
-"""Simulated time of a block in s: short, so that both sides share its luck."""
+"""Simulated time of a block in s, short enough that load on the machine affects both
+sides."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +57,7 @@ class LoopMeasure:
 
     figures: tuple[Figure, ...]
     observations: tuple[Observation, ...]
-    """Of the last block of the standing robot."""
+    """Observations of the last block of the standing robot."""
 
 
 class MeasuredLoop:
@@ -68,12 +69,12 @@ class MeasuredLoop:
     def __init__(
         self, robot: Robot, folder: Path, *, settle_s: float, engine: EngineName
     ) -> None:
-        """Put the robot into its posture.
+        """Let the robot take its posture.
 
         Args:
             robot: the robot.
-            folder: an empty one for the recorder.
-            settle_s: simulated time in which it does so, in s.
+            folder: empty folder for the recorder.
+            settle_s: simulated time to take the posture, in s.
             engine: of the physics.
         """
         self._controller = TimedController(make_controller("smart"))
@@ -87,16 +88,16 @@ class MeasuredLoop:
         self._ticks = ticks_of("control period", CONTROL_PERIOD, self._sim.dt)
         run_for(self._loop, settle_s)
         self.observations: list[Observation] = []
-        """Of the last block."""
+        """Observations of the last block."""
         self.loop_us: list[float] = []
         """Time per tick of the full loop, one value per block."""
         self.bare_us: list[float] = []
-        """A tick of the bare engine, a block each."""
+        """Time per tick of the bare engine, one value per block."""
         self.controller_us: list[float] = []
-        """A step of the controller, a block each."""
+        """Time per step of the controller, one value per block."""
 
     def block(self, cycles: int) -> None:
-        """Run some control periods, then the bare engine over the same ticks."""
+        """Run a block of the loop, then the bare engine over the same ticks."""
         sim = self._sim
         begin = sim.snapshot()
         self.observations, times_s = _run_loop(self._loop, self._recording, cycles)
@@ -152,7 +153,7 @@ def measure_loop(
 
 
 def measure_servos(robot: Robot, *, seconds: float, settle_s: float) -> list[Figure]:
-    """Measure torque servo, per tick and one with PyBullet's own motors."""
+    """Measure the torque servo, per tick, and one with PyBullet's own motors."""
     blocks: dict[str, list[float]] = {kind: [] for kind in SERVOS}
     with ExitStack() as stack:
         standing = {
@@ -171,12 +172,12 @@ def measure_servos(robot: Robot, *, seconds: float, settle_s: float) -> list[Fig
 
 
 def blocks_in(seconds: float) -> int:
-    """Return how many blocks fill a time, at least one."""
+    """Return the number of blocks in a time, at least one."""
     return max(1, round(seconds / BLOCK_S))
 
 
 def cycles_in(seconds: float) -> int:
-    """Return how many control periods make a block, at least one."""
+    """Return the number of control periods in a block, at least one."""
     return max(1, round(min(BLOCK_S, seconds) / CONTROL_PERIOD))
 
 
@@ -192,7 +193,7 @@ def _recording(folder: Path, sim: SimulatedRobot) -> Iterator[RunRecording]:
 def _run_loop(
     loop: Loop[SimulatedRobot], recording: RunRecording, cycles: int
 ) -> tuple[list[Observation], list[float]]:
-    """Run a block; return what was seen and the time of each cycle in s."""
+    """Run a block; return the observations and the time of each cycle in s."""
     seen, times_s = [], []
     for _ in range(cycles):
         begin = perf_counter()
@@ -204,16 +205,17 @@ def _run_loop(
 
 
 def repeat_bare(sim: SimulatedRobot, begin: Snapshot, cycles: int, ticks: int) -> float:
-    """Step the last block again from `begin`; return the median in µs a tick.
+    """Repeat the last block from `begin`; return the median time per tick in µs.
 
     Args:
-        sim: at the end of the block; it is there again afterwards, in all that counts.
-        begin: its state at the begin of the block.
+        sim: simulator at the end of the block; the state that matters is restored
+            afterwards.
+        begin: state at the beginning number of control periods of the block.
         cycles: of the block.
-        ticks: of a cycle.
+        ticks: number of ticks per control period.
 
     Raises:
-        TestbedError: the block does not end as it did.
+        TestbedError: the repeated block ends in another state.
     """
     goal = sim.truth().q
     torques = sim.last_second.newest(cycles * ticks)[:, -len(goal) :].tolist()
@@ -234,7 +236,7 @@ def repeat_bare(sim: SimulatedRobot, begin: Snapshot, cycles: int, ticks: int) -
 
 
 def _step_bare(engine: Engine, torques: Sequence[Sequence[float]]) -> float:
-    """Return the time in s that the engine's steps take with these torques."""
+    """Return the time in s of the engine's steps with these torques."""
     total = 0.0
     for torque in torques:
         engine.apply_torques(torque)
@@ -271,7 +273,7 @@ UP = np.array([0.0, 0.0, 1.0])
 
 
 class PinocchioAlone:
-    """Gravity term, Jacobians of both feet, and one nnls."""
+    """Reference step: gravity term, Jacobians of both feet, and one nnls."""
 
     def __init__(self, robot: Robot, q: FloatArray) -> None:
         """Build the model, and the contact problem at `q`, (n_joints,) in rad."""
@@ -319,7 +321,7 @@ def stack(problem: ContactProblem) -> tuple[FloatArray, FloatArray]:
 
 @dataclass(kw_only=True)
 class _Times:
-    """Steps of one subject."""
+    """Step times of one subject."""
 
     medians_us: list[float]
     all_s: list[float]
@@ -350,7 +352,7 @@ def measure_controllers(
     times = {name: _Times(medians_us=[], all_s=[]) for name in steps}
     duration = len(observations) * CONTROL_PERIOD
     for block in range(blocks):
-        # Later at each round: a controller does not expect time to run backwards.
+        # Time must increase from pass to pass, as controllers assume.
         seen = [
             replace(o, time_s=o.time_s + block * duration, q=o.q.copy())
             for o in observations

@@ -25,9 +25,9 @@ from nao_testbed.models import TestbedError
 PERIOD_S = 0.02
 LONGEST_S = 24 * 3600.0
 JOINTS = ("HeadYaw", "HeadPitch", "LElbowYaw", "RElbowYaw")
-"""One a client, in turn."""
+"""Commanded joints, one per client in turn."""
 SETTLE_S = 5.0
-"""The robot takes its posture before clients come."""
+"""Time in s to take the posture before clients connect."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class ClientCycles:
 
 
 def run_client(url: str, client: int, seconds: float) -> ClientCycles:
-    """Read and command at 50 Hz for some seconds."""
+    """Read and command at 50 Hz for the given time."""
     qi.logging.setLevel(qi.logging.FATAL)
     session = qi.Session()
     session.connect(url)
@@ -81,12 +81,12 @@ def size_of(pid: int) -> dict[str, float]:
 
 
 def measure(clients: int, seconds: float, folder: Path) -> dict[str, Any]:
-    """Start an endpoint, run the clients against it and stop it.
+    """Start an endpoint, run the clients with it, and stop it.
 
     Args:
         clients: number of concurrent clients.
         seconds: duration of the load.
-        folder: for the run and the final JSON of the server.
+        folder: folder for the run and the final JSON of the server.
     """
     ended = folder / "ended.json"
     command = [

@@ -1,11 +1,11 @@
-"""Rates, block by block, and what the ledger and its gate are measured against.
+"""Measurement of rates in blocks, and references for the ledger and its gate.
 
-A rate is a number of calls a second of processor time, so that a busy machine takes
-less from it. The references are the least, and a known library. `BareMutex` is what a
-program without a manager would write: a dict, a mutex and random bytes. It has no
-queue, no groups, no tree, no priorities and no reasons. `spot_leases` is the client
-library of a robot in the market, where it is installed: a lease is made newer and
-tested at each command against a tree of five resources, in Python too.
+A rate is the number of calls per second of processor time, which depends less on the
+load of the machine. There are two references: a minimum, and a known library.
+`BareMutex` is the solution without a manager: a dict, a mutex and random bytes. It has
+no queue, groups, tree, priorities or reasons. `spot_leases` is the client library of a
+commercial robot, if installed: at each command, a lease is advanced and tested against
+a tree of five resources, in Python too.
 """
 
 import secrets
@@ -16,19 +16,20 @@ from importlib.util import find_spec
 from time import process_time
 
 Run = Callable[[int], int]
-"""Does something at least so many times; returns how many times it did."""
+"""Function that repeats an action at least a number of times; returns the actual
+number."""
 RESOURCE = "Speech"
 
 
 class BareMutex:
-    """Owners of names by a random token, under a mutex."""
+    """Table of names and owners with random tokens, under a mutex."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._tokens: dict[str, bytes] = {}
 
     def take(self, name: str) -> bytes | None:
-        """Return a token, or None if the name is taken."""
+        """Take a name; return a token, or None if the name is taken."""
         with self._lock:
             if name in self._tokens:
                 return None
@@ -36,7 +37,7 @@ class BareMutex:
             return token
 
     def release(self, name: str, token: bytes) -> bool:
-        """Free a name; return whether the token was its own."""
+        """Release a name; return True if the token is valid."""
         with self._lock:
             if self._tokens.get(name) != token:
                 return False
@@ -50,7 +51,7 @@ class BareMutex:
 
 
 def bare_pairs() -> Run:
-    """Return what takes and releases a name."""
+    """Return a run that takes and releases a name."""
     bare = BareMutex()
 
     def run(count: int) -> int:
@@ -64,7 +65,7 @@ def bare_pairs() -> Run:
 
 
 def bare_tests() -> Run:
-    """Return what tests the token of a command."""
+    """Return a run that tests the token of a command."""
     bare = BareMutex()
     token = bare.take(RESOURCE)
 
@@ -77,7 +78,7 @@ def bare_tests() -> Run:
 
 
 def spot_leases() -> Run | None:
-    """Return what advances and tests a lease; None without `bosdyn-client`."""
+    """Return a run that advances and tests a lease; None without `bosdyn-client`."""
     if find_spec("bosdyn") is None or find_spec("bosdyn.client") is None:
         return None
     pb2 = import_module("bosdyn.api.lease_pb2")
@@ -109,7 +110,7 @@ def spot_leases() -> Run | None:
 def rates_of(
     runs: Mapping[str, Run], blocks: int, block_s: float
 ) -> dict[str, list[float]]:
-    """Return thousands a second of each subject, block by block, in turn."""
+    """Return each subject's rates in thousands per second, in alternating blocks."""
     counts = {name: _count(run, block_s) for name, run in runs.items()}
     rates: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(blocks):
@@ -121,7 +122,7 @@ def rates_of(
 
 
 def _count(run: Run, block_s: float) -> int:
-    """Return how many of them take about a block's time; warms up as well."""
+    """Return the number of repetitions that fill about one block; also warms up."""
     begin, done = process_time(), 0
     while done == 0 or process_time() - begin < 0.2 * block_s:
         done += run(100)

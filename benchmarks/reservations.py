@@ -1,12 +1,12 @@
 """Rates of reservations and gated commands, and scaling of a request.
 
-All subjects run in turn, block by block, in one process; a second is one of processor
-time, so that a busy machine takes less from it.
+All subjects run alternately, block by block, in one process. Times are processor times,
+which depend less on the load of the machine.
 
-A pair is a request of one resource, granted, and its release. A gated command is one
-set-point of a motor through the gate: submitted, tested, tested again and put into the
-one write of its slot; a slot has one of every motor of the robot, and the ledger
-advances by a tick. The robot behind it throws the write away.
+A pair is a granted request of one resource, and its release. A gated command is one
+set-point of a motor that passes the gate: it is submitted, tested twice, and becomes
+part of the single write of its slot. A slot has one command per motor, and the ledger
+advances by one tick. The robot discards the write.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,16 +28,16 @@ from nao_testbed.models import Robot, TestbedError
 from nao_testbed.models.resources import DeviceKind, ResourceNode
 
 LONG_HOLD_S = 1e6
-"""A time limit in s that nothing here reaches."""
+"""Time limit in s that no reservation of the benchmark reaches."""
 HELD = "leaf 0"
 MAX_RATIO = 2.0
-"""Largest accepted ratio: noise on a busy machine can reach half of it."""
+"""Largest accepted ratio; noise on a busy machine can reach half of it."""
 Do = Callable[[], object]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RequestCostCfg:
-    """Sizes of the scaling test; the first number of each is the reference."""
+    """Sizes of the scaling test; the first number of each tuple is the reference."""
 
     resources: tuple[int, ...] = (25, 250, 2500)
     waiters: tuple[int, ...] = (1, 100, 10_000)
@@ -45,11 +45,11 @@ class RequestCostCfg:
     sizes: tuple[int, ...] = (2, 8, 32)
     blocks: int = 11
     repeats: int = 200
-    """Requests in a block."""
+    """Number of requests per block."""
 
 
 def measure_request_costs(cfg: RequestCostCfg) -> list[Figure]:
-    """Measure what a request costs among more resources, waiters, levels, leaves."""
+    """Measure the cost of a request with more resources, waiters, levels and leaves."""
     subjects: dict[str, tuple[str, dict[int, Do]]] = {
         "resources": (
             "request + release of 4 of {n} resources",
@@ -91,14 +91,14 @@ def measure_request_costs(cfg: RequestCostCfg) -> list[Figure]:
 
 
 def granted(ticket: Ticket) -> Token:
-    """Return the token of a request that was granted in its call."""
+    """Return the token of a request that was granted immediately."""
     assert ticket.outcome is not None
     assert ticket.outcome.token is not None
     return ticket.outcome.token
 
 
 def _times(runs: Mapping[int, Do], cfg: RequestCostCfg) -> dict[int, list[float]]:
-    """Return processor times of a request in s, block by block, in turn."""
+    """Return processor times per request in s, in alternating blocks."""
     times: dict[int, list[float]] = {n: [] for n in runs}
     for do in runs.values():
         do()
@@ -214,7 +214,7 @@ class Sink:
 
     @property
     def robot(self) -> Robot:
-        """The description that the arrays follow."""
+        """Description of the robot, which defines the order of arrays."""
         return self._robot
 
     def read(self) -> Observation:
@@ -241,24 +241,24 @@ class Sink:
         self.writes += 1
 
     def step(self, ticks: int) -> None:
-        """Return without a change: the robot is at rest."""
+        """Do nothing: the robot is at rest."""
 
     def close(self) -> None:
-        """Return: the robot holds no resources."""
+        """Do nothing: there is nothing to release."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReservationBenchCfg:
-    """Amount of measurement."""
+    """Extent of the measurement."""
 
     blocks: int = 11
     block_s: float = 0.04
-    """Processor time of a block of each subject, in s."""
+    """Processor time per block and subject, in s."""
     costs: RequestCostCfg = field(default_factory=RequestCostCfg)
 
 
 def measure_reservations(robot: Robot, cfg: ReservationBenchCfg) -> list[Figure]:
-    """Measure pairs and gated commands a second, then what a request depends on."""
+    """Measure rates of pairs and gated commands, then the scaling of a request."""
     runs = {
         "pairs": _pairs(robot),
         "bare pairs": bare_pairs(),

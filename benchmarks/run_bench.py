@@ -1,4 +1,4 @@
-"""All measurements in order, a table of them, JSON."""
+"""All measurements in order, with table and JSON."""
 
 import platform
 import sys
@@ -54,53 +54,52 @@ LONGEST_S = 600.0
 
 
 class Part(StrEnum):
-    """Parts that can be measured separately."""
+    """Parts of the benchmark, which can be measured separately."""
 
     HEAT = "heat"
-    """The loop, the controllers, whole trials and fast-forward."""
+    """Loop, controllers, whole trials and fast-forward."""
     SCENARIO = "scenario"
     """Ten behaviours on one robot."""
     LIVE = "live"
-    """A robot on a page."""
+    """A robot with a live page."""
     RESERVATIONS = "reservations"
     """Requests, grants, tokens."""
     TRANSMITTER = "transmitter"
     """Device slots."""
     ENGINES = "engines"
-    """The loop and the scenario on PyBullet and on MuJoCo; without a name it is
-    measured where both are installed."""
+    """Loop and scenario on PyBullet and on MuJoCo; by default measured if both are
+    installed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BenchCfg:
-    """Parts and durations."""
+    """Parts of the benchmark and their durations."""
 
     seconds: float = 5.0
     """Simulated time of each measured loop, in s."""
     settle_s: float = 3.0
-    """Simulated time in which a robot takes its posture before that, in s."""
+    """Simulated time to take the posture before that, in s."""
     controllers: tuple[str, ...] = CONTROLLERS
-    """Whose steps are measured."""
+    """Controllers whose steps are measured."""
     controller_blocks: int = 20
     rounds: int = 2
-    """Of trials alone and side by side."""
+    """Number of rounds of trials, single and in parallel."""
     trial_seconds: float | None = None
-    """Simulated time of these trials in s; None is four times `seconds`."""
+    """Simulated time of these trials in s; None: four times `seconds`."""
     fast_forward_seconds: float | None = None
-    """Simulated time with and without fast-forward in s; None is 24 times `seconds`:
-    two minutes for five seconds."""
+    """Simulated time with and without fast-forward in s; None: 24 times `seconds`."""
     scenario_seconds: float | None = None
-    """Simulated time of the scenario in s; None is 12 times `seconds`."""
+    """Simulated time of the scenario in s; None: 12 times `seconds`."""
     live_seconds: float | None = None
-    """Simulated time of a live robot, each way, in s; None is twice `seconds`."""
+    """Simulated time of a live robot in each case, in s; None: twice `seconds`."""
     engines_scenario_seconds: float | None = None
-    """Simulated time of the scenario on each engine in s; None is twice `seconds`."""
+    """Simulated time of the scenario on each engine in s; None: twice `seconds`."""
     only: Part | None = None
-    """None measures everything."""
+    """Part to measure; None: all."""
     robot_folder: Path = field(default_factory=default_robot_folder)
 
     def __post_init__(self) -> None:
-        """Refuse a time that cannot be measured."""
+        """Reject invalid times."""
         if not (np.isfinite(self.seconds) and 0.1 <= self.seconds <= LONGEST_S):
             raise BadInput(
                 f"seconds is {self.seconds}; give a number from 0.1 to {LONGEST_S:g}."
@@ -109,18 +108,19 @@ class BenchCfg:
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """Machine of the measurement."""
+    """Computer of the measurement."""
 
     cores: int
     load_average: float | None
-    """Of the last minute, at the start: near 0 on a quiet machine; Windows has none."""
+    """Load average of the last minute at the start: near 0 on an idle computer; None on
+    Windows."""
     system: str
     python: str
     engine: str
 
     @classmethod
     def here(cls) -> "Machine":
-        """Return this one."""
+        """Return the present computer."""
         return cls(
             cores=processors(),
             load_average=load_average(),
@@ -132,10 +132,10 @@ class Machine:
 
 @dataclass(frozen=True, kw_only=True)
 class BenchResult:
-    """Results."""
+    """Results of the benchmark."""
 
     seconds: float | None
-    """Simulated time of each measured loop, in s; None where none was measured."""
+    """Simulated time of each measured loop, in s; None if no loop was measured."""
     machine: Machine
     figures: tuple[Figure, ...]
 
@@ -241,17 +241,17 @@ def run_bench_command(
     only: str | None = None,
     controllers: Sequence[str] = (),
 ) -> int:
-    """Measure, print the table; return the exit status.
+    """Measure and print the table; return the exit status.
 
     Args:
         seconds: simulated time of each measured loop in s.
-        json_file: also write JSON there; - is stdout, the table then goes to stderr.
-        only: name of the part to measure; None measures everything.
-        controllers: whose steps are measured; none: those of `BenchCfg`.
+        json_file: file for JSON; `-` is stdout, and the table then goes to stderr.
+        only: name of the part to measure; None: all.
+        controllers: controllers whose steps are measured; empty: those of `BenchCfg`.
 
     Raises:
-        BadInput: the time cannot be measured, the file not be written, or there is no
-            such part.
+        BadInput: the time is invalid, the file cannot be written, or there is no such
+            part.
     """
     cfg = BenchCfg(seconds=seconds, only=_part(only))
     if controllers:
@@ -269,7 +269,7 @@ def run_bench_command(
 
 
 def show(result: BenchResult, json_file: str | None) -> None:
-    """Write the JSON, if asked for, and print the table; to stderr beside JSON."""
+    """Write the requested JSON, print the table (on stderr if JSON is on stdout)."""
     write_json(json_file, json_text(result.as_json()))
     to_stderr = json_file == STDOUT
     stream = sys.stderr if to_stderr else sys.stdout

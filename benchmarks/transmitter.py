@@ -37,16 +37,17 @@ from nao_testbed.models.library import Unit
 from nao_testbed.models.resources import DeviceKind
 
 ENDLESS = 10**9
-"""Items of a stream that is never over here."""
+"""Number of items of a stream that does not end during the benchmark."""
 POINTS = {Unit.MOTION: 20, Unit.LIGHT: 10, Unit.SOUND: 70}
-"""As CN1396856 distributes them [CN1396856, description of fig. 18]."""
+"""Distribution as in [CN1396856, description of fig. 18]."""
 MAX_RATIO = 1.5
-"""Largest cost of a slot with many waiting groups, as a multiple of that with few."""
+"""Largest accepted ratio of the cost of a slot with many waiting groups to that with
+few."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TransmitterBenchCfg:
-    """Amount of measurement."""
+    """Extent of the measurement."""
 
     waiting: tuple[int, ...] = (100, 10_000)
     """Numbers of waiting groups; their minimum is the reference."""
@@ -54,11 +55,11 @@ class TransmitterBenchCfg:
     """Number of groups whose skew is counted."""
     blocks: int = 11
     block_s: float = 0.04
-    """Processor time of a block of each subject, in s."""
+    """Processor time per block and subject, in s."""
 
 
 def measure_transmitter(robot: Robot, cfg: TransmitterBenchCfg) -> list[Figure]:
-    """Measure slots a second, beside a bare loop; count the skew of groups."""
+    """Measure the rate of slots, relative to a bare loop, and the skew of groups."""
     few, many = min(cfg.waiting), max(cfg.waiting)
     runs = {
         "bare": _bare(robot),
@@ -112,7 +113,7 @@ def measure_transmitter(robot: Robot, cfg: TransmitterBenchCfg) -> list[Figure]:
 
 
 class _Repeated:
-    """A stream that puts out the same item again and again."""
+    """Stream that outputs the same item in each slot."""
 
     def __init__(
         self, unit: Unit, token: Token, item: Mapping[str, Value], length: int = ENDLESS
@@ -126,7 +127,7 @@ class _Repeated:
         self._length = length
 
     def begin(self, present: Present) -> int:
-        """Return its length."""
+        """Return the length of the stream."""
         del present
         return self._length
 
@@ -136,13 +137,13 @@ class _Repeated:
         return self._item
 
     def rejoin(self, k: int, present: Present) -> Sequence[Item]:
-        """Return nothing: it is where it was."""
+        """Do nothing: the stream needs no transition."""
         del k, present
         return ()
 
 
 def _items(robot: Robot, devices: DeviceMap) -> dict[Unit, dict[str, Value]]:
-    """Return what each unit puts out in a slot."""
+    """Return the items of each unit in a slot."""
     in_force = Sink(robot).read().target
     motors = devices.of_kind(DeviceKind.MOTOR)
     lights, speaker = devices.led_leaves, devices.speaker_leaf
@@ -165,7 +166,7 @@ def _items(robot: Robot, devices: DeviceMap) -> dict[Unit, dict[str, Value]]:
 
 
 class _World:
-    """A transmitter with a bus for each unit, and what its streams put out."""
+    """Transmitter with one bus per unit, and the outputs of its streams."""
 
     def __init__(self, robot: Robot) -> None:
         self.ledger = Ledger(ResourceTree(robot.resources))
@@ -243,9 +244,9 @@ def _bare(robot: Robot) -> Run:
 
 
 def _skews(robot: Robot, groups: int) -> list[int]:
-    """Return the largest spread of any instant of each group, in slots.
+    """Return the largest skew of each group, in slots.
 
-    The members arrive in every order, 0 to 3 slots between them, in unequal lengths.
+    The members arrive in all orders, 0 to 3 slots apart, and differ in length.
     """
     world, slots_of = _World(robot), defaultdict[tuple[str, int], list[int]](list)
 

@@ -1,8 +1,8 @@
-"""Whole trials and a scenario: real-time factors, and what fast-forward saves.
+"""Whole trials and a scenario: real-time factors, and the effect of fast-forward.
 
 The scenario of ten behaviours runs as `nao-testbed scenario run ten_minutes --no-proof`
-does, with its run folder, for as long as is asked. After every block the bare engine
-steps the same world again.
+does, with its run folder, for the requested time. After every block the bare engine
+repeats the same steps.
 """
 
 from contextlib import closing
@@ -26,23 +26,23 @@ from nao_testbed.sim.recording.run_folder import create_run_folder
 from nao_testbed.sim.robot import SimulationCfg
 
 MISALIGNMENT_DEG = {"LAnklePitch": 2.0}
-"""Something to heat: a left ankle that is two degrees off."""
+"""Misalignment that causes heat: the left ankle, by two degrees."""
 
 
 def measure_real_time(
     robot_folder: Path, folder: Path, *, seconds: float, rounds: int
 ) -> list[Figure]:
-    """Measure how much faster than the clock one trial runs, and two side by side.
+    """Measure the real-time factor of one trial, and of two in parallel.
 
-    Every round runs one trial and then two, each with its recorder, without
-    fast-forward. Of two the slower counts. Building the world and starting the
-    processes is not in it.
+    Every round runs one trial and then two in parallel, each with its recorder, without
+    fast-forward; of two, the slower counts. The start of processes and world is
+    excluded.
 
     Args:
-        robot_folder: of the robot.
-        folder: for the run folders.
+        robot_folder: folder of the robot.
+        folder: parent of the run folders.
         seconds: simulated time of a trial in s.
-        rounds: how often.
+        rounds: number of rounds.
     """
     one: list[float] = []
     two: list[float] = []
@@ -64,7 +64,7 @@ def measure_real_time(
 def measure_fast_forward(
     robot_folder: Path, folder: Path, *, seconds: float
 ) -> list[Figure]:
-    """Measure a trial with and without fast-forward, and how far their heat differs.
+    """Measure a trial with and without fast-forward, and the difference of their heat.
 
     Args:
         robot_folder: of the robot.
@@ -124,10 +124,10 @@ def _real_time_factor(result: TrialResult) -> float:
 
 
 def _check_completed(result: TrialResult) -> TrialResult:
-    """Return the result of a trial that reached its end.
+    """Return the result of a trial; raise if it did not reach its end.
 
     Raises:
-        TestbedError: it did not.
+        TestbedError: the trial did not reach its end.
     """
     if result.failure is not None:
         raise TestbedError(f"the trial {result.controller}: {result.failure}.")
@@ -136,32 +136,33 @@ def _check_completed(result: TrialResult) -> TrialResult:
 
 SCENARIO = "ten_minutes"
 BLOCK_SLOTS = 25
-"""Slots in a block of the ratio: short, so that both sides share its luck."""
+"""Slots per block of the ratio, few enough that load on the machine affects both
+sides."""
 LONG_BLOCKS = 40
-"""Blocks that make one of the real-time factor: ten seconds, parts of the recorder's
-files among them."""
+"""Number of short blocks per block of the real-time factor: ten seconds, which include
+writing of the recorder's files."""
 MIN_REAL_TIME_FACTOR = 8.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScenarioBlocks:
-    """Blocks of a scenario and of the bare engine over the same ticks."""
+    """Times of a scenario and of the bare engine over the same ticks, per block."""
 
     length_s: float
-    """Simulated time of a block, in s."""
+    """Simulated time per block, in s."""
     took_s: list[float]
-    """A block's slots."""
+    """Time of all slots of a block, in s."""
     whole_us: list[float]
-    """A tick of the scenario: the median slot of a block."""
+    """Time per tick of the scenario in µs, from the median slot of a block."""
     bare_us: list[float]
-    """A tick of the bare engine."""
+    """Time per tick of the bare engine in µs."""
 
 
 def measure_scenario(folder: Path, *, seconds: float) -> list[Figure]:
     """Measure the first seconds of the scenario on the default engine.
 
     Args:
-        folder: an empty one for its run.
+        folder: empty folder for the run.
         seconds: simulated time in s.
     """
     found = scenario_blocks(folder, seconds=seconds, engine=default_engine())

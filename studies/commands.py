@@ -47,7 +47,7 @@ RANGES: Mapping[str, Any] = {
 
 
 class _Study(PlainNumbers):
-    """Command of a study, whose ranges here override those of the product."""
+    """Command of a study; the ranges of this module override those of the product."""
 
     def range_of(self, command: str, option: str) -> Any:
         """Return the range of an option."""

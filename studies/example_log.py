@@ -4,8 +4,9 @@
 
 The CSV shows a knee that is loaded, rests, and is loaded again for an hour, computed
 with the two-node model of winding and housing, which the one-node model cannot fit
-exactly. The sensor has noise and whole degrees. The logger pauses once, loses readings,
-swaps two rows and writes one twice, as real loggers do.
+exactly. The temperature sensor is noisy and rounds to degrees. As with real loggers,
+there is one pause, some values are missing, two rows are swapped, and one row is
+duplicated.
 """
 
 import numpy as np
@@ -17,26 +18,26 @@ from studies.commands import run_study
 JOINT = "LKneePitch"
 STEP_S = 5.0
 START_DEGC = 29.0
-"""Of the motor; the air has 25 °C."""
+"""Initial motor temperature in °C; the air has 25 °C."""
 LOAD_NM = ((900.0, 1.7), (1500.0, 0.5), (2100.0, 1.9), (2700.0, 0.3), (3600.0, 1.4))
-"""Torque on the joint until a time in s."""
+"""Phases of the load: torque in N·m until a time in s."""
 SWAY_NM = 0.15
-"""Amplitude of a slow sway about it, with a period of 47 s."""
+"""Amplitude of a slow variation of this torque in N·m, with a period of 47 s."""
 NOISE_K, NOISE_A = 0.3, 0.005
 """Standard deviations of the temperature sensor and the current sensor."""
 PAUSE_S = (1310.0, 1400.0)
-"""When the logger wrote nothing."""
+"""Start and end of the pause of the logger, in s."""
 LOST_ROWS = (40, 41, 155, 333, 334, 335, 520)
-"""Rows without a temperature."""
+"""Rows with missing temperatures."""
 SWAPPED_ROW, DOUBLED_ROW = 210, 402
 
 
 def example_log(robot: Robot, seed: int = 5) -> str:
-    """Return the text of the file.
+    """Return the text of the CSV.
 
     Args:
-        robot: with the joint `LKneePitch`.
-        seed: of the noise.
+        robot: robot with the joint `LKneePitch`.
+        seed: seed of the noise.
     """
     rng = np.random.default_rng(seed)
     heating = make_heating(robot, HeatingCfg(model="bare-motor"))
@@ -59,7 +60,7 @@ def example_log(robot: Robot, seed: int = 5) -> str:
 
 
 def _as_loggers_write(rows: list[tuple[float, float, float]]) -> str:
-    """Return rows as CSV, with what goes wrong in a real log."""
+    """Return rows as CSV with typical faults of a real log."""
     lines = [
         f"{time_s:.1f},{'' if k in LOST_ROWS else f'{degc:.0f}'},{current:.4f}"
         for k, (time_s, degc, current) in enumerate(rows)

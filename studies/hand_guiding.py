@@ -1,4 +1,4 @@
-"""Hand guiding: the force at a wrist, or another link, that moves it by 5 cm.
+"""Hand guiding: force at a wrist or another link that moves the link by 5 cm.
 
 People may touch a compliant robot: less stiffness is *ergonomics* [ES2659053T3, ¶2].
 A hand pulls on a link of a robot that holds its posture,
@@ -7,7 +7,7 @@ A hand pulls on a link of a robot that holds its posture,
 
 and then releases it; the hand pulls at x, the link's centre of mass in the world. The
 results are F, the displacement of the torso, the final distance of the link from its
-place, and whether a controller mistook the hand for a push (flag CATCHING).
+place, and whether a controller classified the hand as a push (flag CATCHING).
 
 With a rigid torso, the weakest joint of a chain limits its force,
 
@@ -76,7 +76,7 @@ DIRECTIONS: Mapping[str, tuple[float, float, float]] = {
     "up": (0.0, 0.0, 1.0),
     "down": (0.0, 0.0, -1.0),
 }
-"""In the world, for a link of the robot's left; y is mirrored for one of its right."""
+"""World directions for a link on the robot's left; y is mirrored for the right."""
 CONTROLLERS = ("fixed", "smart", "minheat")
 SETTLE_S = 5.0
 RELEASE_S = 3.0
@@ -85,7 +85,7 @@ RELEASE_S = 3.0
 
 @dataclass(frozen=True, kw_only=True)
 class GuidingCfg(Checked):
-    """Robot and pull of a trial."""
+    """Settings of robot and pull."""
 
     controllers: tuple[str, ...]
     setting: RobotSetting
@@ -93,7 +93,7 @@ class GuidingCfg(Checked):
     """Pulled links; empty: those of `default_links`."""
     distance_m: PullDistance = 0.05
     rate: PullRate = 2.0
-    """How fast the force grows, in N/s."""
+    """Rate of the force in N/s."""
     most_n: PullForce = 30.0
     """Largest force of a pull, in N."""
     robots: PulledRobots = 1
@@ -101,7 +101,7 @@ class GuidingCfg(Checked):
     """Largest extra misalignment of each joint (uniform), from the second robot on."""
 
     def of_robot(self, number: int, robot: Robot) -> RobotSetting:
-        """Return the setting of a robot; robot 0 has the configured setting."""
+        """Return the settings of one robot; robot 0 has the configured ones."""
         if number == 0:
             return self.setting
         draws = np.random.default_rng((self.setting.seed, number))
@@ -120,7 +120,7 @@ class GuidingCfg(Checked):
 
 @dataclass(frozen=True, kw_only=True)
 class Pull:
-    """Pull of one hand."""
+    """One pull: link, direction, controller and robot."""
 
     controller: str
     link: str
@@ -144,7 +144,7 @@ class PullResult:
     """Distance of the link from its place `RELEASE_S` after its release, in m."""
     fell: bool = False
     is_caught: bool = False
-    """True if the controller mistook the hand for a push."""
+    """True if the controller classified the hand as a push."""
     why: str | None = None
     """Reason of a failure."""
 
@@ -152,8 +152,8 @@ class PullResult:
 def default_links(robot: Robot) -> tuple[str, ...]:
     """Return the default links of a pull.
 
-    They are those of the role `grips`. On other robots they are the last links of all
-    chains except the legs, or the base.
+    These are the links of the role `grips`; without it, the last links of all chains
+    except the legs, or the base.
     """
     if robot.roles.grips:
         return robot.roles.grips
@@ -167,7 +167,7 @@ def default_links(robot: Robot) -> tuple[str, ...]:
 
 
 def check_guiding(cfg: GuidingCfg) -> tuple[Robot, GuidingCfg]:
-    """Return the robot of a configuration whose names are all known, and its links.
+    """Check a configuration; return its robot and the pulled links.
 
     Raises:
         BadInput: a controller, link or value cannot be used.
@@ -186,7 +186,7 @@ def check_guiding(cfg: GuidingCfg) -> tuple[Robot, GuidingCfg]:
 
 
 def run_pull(cfg: GuidingCfg, pull: Pull) -> PullResult:
-    """Settle a robot, pull it, and release it."""
+    """Let a robot settle, pull it, and release it."""
     robot = load_robot(cfg.setting.robot).with_effort_limits(cfg.setting.effort_limits)
     setting = cfg.of_robot(pull.robot, robot)
     posture = setting.posture_of(robot)
@@ -228,7 +228,7 @@ def _caught(controller: object) -> int:
 
 
 class _Hand:
-    """Hand that takes a link and pulls with a growing force."""
+    """Hand that grasps a link and pulls with growing force."""
 
     def __init__(self, sim: SimulatedRobot, pull: Pull, cfg: GuidingCfg) -> None:
         self._sim = sim
@@ -239,14 +239,14 @@ class _Hand:
         self.force_n = 0.0
 
     def grasp(self) -> None:
-        """Take the link at its present position."""
+        """Grasp the link at its present position."""
         self._place = self._position()
         self._base = self._sim.truth().base_position
         if self._place[1] < self._base[1]:
             self._along[1] *= -1.0
 
     def pull(self, sim: SimulatedRobot) -> None:
-        """Pull for a tick, a little harder than in the last one."""
+        """Pull for one tick, with slightly more force than before."""
         self.force_n += self._step_n
         sim.push_com(self._link, self.force_n * self._along)
 
@@ -259,11 +259,11 @@ class _Hand:
         return "held" if self.force_n >= self._cfg.most_n else None
 
     def moved_m(self) -> float:
-        """Return how far the link is from where it was taken."""
+        """Return the distance of the link from its position at the grasp, in m."""
         return float(np.linalg.norm(self._position() - self._place))
 
     def torso_m(self) -> float:
-        """Return how far the base is from where it was."""
+        """Return the distance of the base from its position at the grasp, in m."""
         return float(np.linalg.norm(self._sim.truth().base_position - self._base))
 
     def _position(self) -> FloatArray:
@@ -271,7 +271,7 @@ class _Hand:
 
 
 def pulls(cfg: GuidingCfg, jobs: int) -> Iterator[PullResult]:
-    """Run all pulls in parallel; yield their results in the order of the names."""
+    """Run all pulls in parallel; yield the results in the order of the controllers."""
     every = product(range(cfg.robots), cfg.controllers, cfg.links, DIRECTIONS)
     work = Parallel(n_jobs=jobs, return_as="generator")
     yield from work(
@@ -284,7 +284,7 @@ def pulls(cfg: GuidingCfg, jobs: int) -> Iterator[PullResult]:
 
 
 def guiding_table(cfg: GuidingCfg, found: Sequence[PullResult]) -> DataTable:
-    """Return the table of forces: a row per direction, a column per controller."""
+    """Return the table of forces: one row per direction, one column per controller."""
 
     def row(label: str, text: Callable[[list[PullResult]], str], **wanted: str) -> Row:
         cells = []
@@ -325,7 +325,7 @@ def guiding_table(cfg: GuidingCfg, found: Sequence[PullResult]) -> DataTable:
 
 
 def _force(of: Sequence[PullResult]) -> str:
-    """Return median and range; a held link needs more than the largest force."""
+    """Return median and range; a link that did not move needs more than `most_n`."""
     most = max((one.force_n for one in of if one.force_n is not None), default=0.0)
     forces = (
         math.inf if one.end == "held" else one.force_n
@@ -354,7 +354,7 @@ def run_hand_guiding_command(cfg: GuidingCfg, json_file: str | None) -> int:
     """Run all pulls and print the table; return the exit status.
 
     Raises:
-        BadInput: a value cannot be used, or a file not be written.
+        BadInput: a value cannot be used, or a file cannot be written.
     """
     robot, cfg = check_guiding(cfg)
     check_json_file(json_file)

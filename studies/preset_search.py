@@ -1,9 +1,9 @@
-"""Find the preset `document`: misalignments that heat a robot as published.
+"""Search of the preset `document`: misalignments that heat a robot as published.
 
-ES2659053 says that a foot which is not level makes set-points unreachable, and
-publishes four numbers for the robot without the method. Unknown are the misalignment of
-each leg joint and the start temperatures. This search sees the column "without" only;
-what the controller makes of the preset is then a prediction.
+ES2659053 states that a foot that is not level makes set-points unreachable, and
+publishes four values for the robot without the method. Unknown are the misalignment of
+each leg joint and the start temperatures. This search uses only the column "without";
+the result of the controller with the preset is therefore a prediction.
 
 Two legs on the ground form a closed chain: ten misalignments add one internal wrench
 of six components, and only the difference between the legs matters. The smallest
@@ -11,11 +11,11 @@ misalignments for a wrench are opposite in the two legs,
 
     δ_L = +x,  δ_R = -x,
 
-so five numbers x (one a joint of the leg) span all patterns but one (the shared hip
+so five numbers x, one per leg joint, span all patterns but one (the shared hip
 yaw-pitch motor cannot oppose itself). For each x the robot takes the posture in full
-physics, and the torques after settling give the end temperatures. Start temperatures
-enter linearly and are solved for, between 25 and 45 °C. Differential evolution, then
-Nelder-Mead, minimise
+physics, and the torques after settling determine the final temperatures. Start
+temperatures enter linearly and are solved for, between 25 and 45 °C. Differential
+evolution, then Nelder-Mead, minimise
 
     Σ ((reached - published) / tolerance)² + Σ ((start - 35 °C) / 10 K)² + (|x| / 1°)²
 
@@ -63,24 +63,24 @@ from studies.commands import run_study
 DURATION_S = 900.0
 """About 15 minutes."""
 SETTLING_S = 5.0
-"""Taking the posture (2 s) and coming to rest."""
+"""Time to take the posture (2 s) and to come to rest."""
 WINDOW_S = 0.5
-"""At the end of it, over which the torques are averaged."""
+"""Last part of the settling time, over which the torques are averaged."""
 TYPICAL_START = 35.0
-"""°C; middle of the stated range."""
+"""Typical start temperature in °C: middle of the stated range."""
 START_RANGE = (25.0, 45.0)
-"""°C, the bounds of the assumption."""
+"""Range of the start temperatures in °C, as assumed."""
 START_SPREAD = 10.0
-"""K from the typical start that cost as much as a misfit of one tolerance."""
+"""Deviation from the typical start in K that costs as much as one tolerance."""
 LARGEST_X_DEG = 1.5
-"""Bound of the search; the assumption would allow 4 degrees."""
+"""Bound of the search in degrees; the assumption allows 4 degrees."""
 MEMBERS = 8 * len(LEG_JOINTS)
-"""Trials of a generation."""
+"""Number of trials per generation."""
 MAX_POLISHING = 120
-"""Trials after the last one."""
+"""Largest number of trials after the last generation."""
 JOINTS = tuple(side + joint for side in "LR" for joint in LEG_JOINTS)
 TOLERANCE = np.array([2.0, 1.25, 0.75, 0.75])
-"""K and °C: a quarter of what counts as reached, for the four targets below."""
+"""Tolerances of the four targets in K and °C: a quarter of the accepted deviation."""
 TARGETS = np.array(
     [
         PUBLISHED["fixed"].left_leg_rise_k,
@@ -93,17 +93,17 @@ TARGETS = np.array(
 
 @dataclass(frozen=True, kw_only=True)
 class PresetCandidate:
-    """One set of misalignments and what it gives."""
+    """One set of misalignments and its results."""
 
     misalignment_deg: dict[str, float]
     start_degc: dict[str, float]
     reached: FloatArray
-    """(4,) left rise, right rise in K, LAnklePitch, RHipPitch in °C."""
+    """(4,) rises of the left and right leg in K, LAnklePitch and RHipPitch in °C."""
     cost: float
 
 
 def opposed(x: FloatArray) -> dict[str, float]:
-    """Return the misalignments +x of the left and -x of the right leg, in degrees."""
+    """Return the misalignments in degrees: +x in the left leg, -x in the right leg."""
     left = {f"L{joint}": float(a) for joint, a in zip(LEG_JOINTS, x, strict=True)}
     right = {f"R{joint}": float(-a) for joint, a in zip(LEG_JOINTS, x, strict=True)}
     return left | right
@@ -118,9 +118,9 @@ def settled_mean_square(
     """Return the mean squared motor torques (n_motors,) after settling, in N²m².
 
     Args:
-        robot: standing robot.
-        cfg: its simulation.
-        posture: posture to take and hold.
+        robot: the standing robot.
+        cfg: configuration of the simulation.
+        posture: posture that is taken and held.
         controller: stiffness controller; None is `fixed`.
 
     Returns:
@@ -139,19 +139,19 @@ def settled_mean_square(
 
 
 class Reached(NamedTuple):
-    """The four targets as an affine function of the ten start temperatures.
+    """Four targets as an affine function of the ten start temperatures.
 
     T_end = a + b T_start of each joint, so that targets = constant + rows · starts.
     """
 
     constant: FloatArray
-    """(4,) at starts of 0 °C, in K, K, °C, °C."""
+    """(4,) targets for starts of 0 °C, in K, K, °C, °C."""
     rows: FloatArray
-    """(4, 10) by the starts of `JOINTS`."""
+    """(4, 10) derivatives by the starts of `JOINTS`."""
 
 
 def reached_of(robot: Robot, cfg: SimulationCfg, mean_square: FloatArray) -> Reached:
-    """Return the four targets after `DURATION_S` at constant mean squared torques."""
+    """Return the targets after `DURATION_S` at constant mean squared torques."""
     ends = []
     for start in START_RANGE:
         heating = make_heating(robot, cfg.heating)
@@ -179,8 +179,8 @@ def solve_starts(
 ) -> tuple[FloatArray, FloatArray]:
     """Return start temperatures (10,) in °C and the four values reached.
 
-    The starts minimise the misfit of the four targets, and weakly their distance to
-    the typical one, within their range.
+    Within their range, the starts minimise the misfit of the four targets and, weakly,
+    the distance from the typical start.
     """
     constant, rows = reached_of(robot, cfg, mean_square)
     weak = np.eye(10) / START_SPREAD
@@ -196,12 +196,12 @@ def solve_starts(
 
 @dataclass(frozen=True, kw_only=True)
 class PresetSearch:
-    """The search's cost as a picklable callable."""
+    """Cost function of the search as a picklable callable."""
 
     robot: Robot
 
     def trial(self, x: FloatArray) -> PresetCandidate | None:
-        """Try misalignments ±x in degrees; None where the robot fell."""
+        """Simulate misalignments ±x in degrees; return None if the robot fell."""
         misalignment = {name: round(v, 3) for name, v in opposed(x).items()}
         cfg = SimulationCfg(misalignment_deg=misalignment)
         mean_square = settled_mean_square(self.robot, cfg, POSTURE)
@@ -224,7 +224,7 @@ class PresetSearch:
 
 
 def max_candidates(generations: int) -> int:
-    """Return how many trials `find` makes at the most."""
+    """Return the largest number of trials of `find_preset`."""
     return MEMBERS * (generations + 1) + MAX_POLISHING
 
 
@@ -238,14 +238,14 @@ def find_preset(
     generations: int,
     on_trials: Callable[[int, float], None],
 ) -> PresetCandidate:
-    """Search all patterns, then polish the best; the same seed finds the same.
+    """Search all patterns, then refine the best; deterministic for a seed.
 
     Args:
         search: cost function.
         seed: seed of the differential evolution.
-        generations: number of generations of 40 trials, about half a second a trial.
-        on_trials: called with the number of trials (at most `max_candidates`) and the
-            minimum cost.
+        generations: number of generations, each with 40 trials of about half a second.
+        on_trials: called with the number of trials so far (at most `max_candidates`)
+            and the minimum cost.
     """
     tried, least = MEMBERS, np.inf
 
@@ -292,20 +292,20 @@ def _simplex(x: FloatArray, size: float) -> FloatArray:
 
 
 EFFORT_LIMIT = 3.2
-"""N·m, the authorised maximum of the legs."""
+"""Largest authorised torque of the legs in N·m."""
 LEGS = ("HipYawPitch", "HipRoll", "HipPitch", "KneePitch", "AnklePitch", "AnkleRoll")
 OTHER_START_DEGC = 30.0
 REACHED = ("left_rise_k", "right_rise_k", "LAnklePitch_degc", "RHipPitch_degc")
-"""What `TARGETS` are."""
+"""Meaning of the values in `TARGETS`."""
 
 
 def run_preset_search(
     out: Path, generations: int, seed: int, json_file: str | None = None
 ) -> int:
-    """Search, report on stderr, write the file; return the exit status.
+    """Search, report progress on stderr, write the file; return the exit status.
 
     Raises:
-        BadInput: a number makes no sense, or the file cannot be written.
+        BadInput: a number is invalid, or the file cannot be written.
     """
     for name, value in (("generations", generations), ("seed", seed)):
         if value < 0:
@@ -339,7 +339,7 @@ def run_preset_search(
 def _as_json(
     best: PresetCandidate, out: Path, generations: int, seed: int
 ) -> dict[str, object]:
-    """Return the contract of `--json`: what was reached, beside what was wanted."""
+    """Return the contract of `--json`: reached and published values."""
     reached = zip(REACHED, best.reached.tolist(), TARGETS.tolist(), strict=True)
     return {
         "experiment": "preset-search",

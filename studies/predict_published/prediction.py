@@ -1,7 +1,7 @@
-"""Prediction of the published column *with*: bands, and their presentation.
+"""Prediction of the published column *with*: bands and their presentation.
 
 `sampling` finds the robots. Independent repeats, each with its own surrogate, are
-pooled by their effective numbers.
+pooled with their effective numbers as weights.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ OUTCOMES = (
     "LAnklePitch ends at",
     "RHipPitch ends at",
 )
-"""In the order of `TARGETS`."""
+"""Outcomes in the order of `TARGETS`."""
 UNITS = ("K", "K", "°C", "°C")
 WITH = np.array(
     [
@@ -33,18 +33,19 @@ WITH = np.array(
         PUBLISHED["smart"].end_degc["RHipPitch"],
     ]
 )
-"""(4,) the published column *with*, to compare with."""
+"""(4,) published column *with*, for comparison."""
 
 GIVEN = "given this model"
-"""Bands and shares are those of drawn misalignments and starts alone."""
+"""Only misalignments and starts vary in bands and shares."""
 HELD_FIXED = ("gear friction", "ambient temperature", "heat flow", "heat capacity")
-"""Not drawn: no source gives their spread on a NAO."""
+"""Parameters that do not vary: no source gives their spread for NAOs."""
 
 MIN_TRAINING = 40
-"""Standing robots for the surrogate."""
+"""Smallest number of standing robots for the surrogate."""
 
 MAX_ROBOTS = 10_000
-"""Of a round: a hundredth of the points that they are drawn from."""
+"""Largest number of robots of a round: a hundredth of the points from which they are
+drawn."""
 
 Assumption = Literal["equal", "free"]
 ASSUMPTIONS: tuple[Assumption, ...] = get_args(Assumption)
@@ -52,30 +53,30 @@ ASSUMPTIONS: tuple[Assumption, ...] = get_args(Assumption)
 
 @dataclass(frozen=True, kw_only=True)
 class PredictionCfg:
-    """Numbers of drawn robots."""
+    """Numbers of robots and repeats."""
 
     robots: int = 160
-    """Of each round, simulated under `fixed`."""
+    """Robots per round, simulated under `fixed`."""
     rounds: int = 5
-    """With a surrogate, renewed each time."""
+    """Rounds with a surrogate, which is fitted again each time."""
     training: int = 240
-    """Simulated first, drawn from the prior."""
+    """Robots of the first round, drawn from the prior."""
     repeats: int = 1
-    """All of it as often, independently: with seed, seed + 1, and so on."""
+    """Number of independent repeats, with seed, seed + 1, and so on."""
     seed: int = 0
     engine: EngineName = "pybullet"
-    """Of the physics."""
+    """Physics engine."""
     screen: EngineName | None = None
-    """Engine that simulates the proposed robots first; `engine` simulates only robots
-    that nearly fit there. None: `engine` simulates all."""
+    """Engine that simulates the proposed robots first; `engine` then simulates only
+    those that nearly fit. None: `engine` simulates all."""
 
     @property
     def robots_each(self) -> int:
-        """Simulated under `fixed` in each repeat."""
+        """Number of robots simulated under `fixed` in each repeat."""
         return self.training + self.rounds * self.robots
 
     def __post_init__(self) -> None:
-        """Refuse numbers that give no prediction."""
+        """Reject numbers that allow no prediction."""
         for name in ("robots", "rounds", "repeats"):
             value = getattr(self, name)
             if value < 1:
@@ -108,39 +109,39 @@ class PredictionCfg:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Band:
-    """Weighted sample of one outcome, and its published value."""
+    """Weighted sample of one outcome, with the published value."""
 
     values: FloatArray
     """(n,) drawn outcomes, in K or °C."""
     weights: FloatArray
-    """(n,) of sum 1."""
+    """(n,) weights with sum 1."""
     published: float
 
     def quantile(self, share: FloatArray) -> FloatArray:
-        """Return the values below which these shares of the weight lie."""
+        """Return the weighted quantiles of these shares."""
         order = np.argsort(self.values)
         weight = self.weights[order]
         middles = np.cumsum(weight) - 0.5 * weight
         return np.asarray(np.interp(share, middles, self.values[order]), np.float64)
 
     def within(self, share: float) -> tuple[float, float]:
-        """Return the central band that holds a share of the weight."""
+        """Return the central band with a share of the weight."""
         low, high = self.quantile(np.array([0.5 - share / 2, 0.5 + share / 2]))
         return float(low), float(high)
 
     @property
     def median(self) -> float:
-        """The value in the middle."""
+        """Weighted median."""
         return float(self.quantile(np.array([0.5]))[0])
 
     @property
     def share_below(self) -> float:
-        """Weight of the outcomes at or below the published number, from 0 to 1."""
+        """Weight of the outcomes up to the published value, from 0 to 1."""
         return float(self.weights[self.values <= self.published].sum())
 
     @property
     def holds_published(self) -> bool:
-        """True if the published number lies in the 90 % band."""
+        """True if the published value is in the 90 % band."""
         low, high = self.within(0.9)
         return low <= self.published <= high
 
@@ -151,16 +152,16 @@ class Prediction:
 
     cfg: PredictionCfg
     x_deg: FloatArray
-    """(n, 5) opposed misalignments."""
+    """(n, 5) opposed misalignments in degrees."""
     weights: FloatArray
     """(n,) of sum 1."""
     bands: Mapping[Assumption, tuple[Band, ...]]
-    """Assumption to the four outcomes in the order of `OUTCOMES`."""
+    """Assumption to the bands of the four outcomes, in the order of `OUTCOMES`."""
     robots_fixed: int
-    """Simulated under `fixed` on the engine of the prediction."""
+    """Number of robots simulated under `fixed` on the engine of the prediction."""
     fell: Mapping[str, int]
-    """Controller, with its engine where that is the screen, to robots that fell; those
-    are left out."""
+    """Controller (with its engine for the screen) to the number of robots that fell,
+    which are excluded."""
 
     @property
     def effective(self) -> float:
@@ -169,13 +170,13 @@ class Prediction:
 
 
 def pooled(cfg: PredictionCfg, repeats: Sequence[Prediction]) -> Prediction:
-    """Return independent predictions as one, each weighing as its effective number.
+    """Pool independent predictions, weighted by their effective numbers.
 
-    The effective number of the whole is then the sum of theirs.
+    The effective number of the result is then their sum.
 
     Args:
-        cfg: of the whole.
-        repeats: with other seeds.
+        cfg: configuration of the result.
+        repeats: predictions with different seeds.
     """
     effective = np.array([found.effective for found in repeats])
     shares = effective / effective.sum()
@@ -211,7 +212,7 @@ def pooled(cfg: PredictionCfg, repeats: Sequence[Prediction]) -> Prediction:
 
 
 def as_json(found: Prediction) -> dict[str, object]:
-    """Return the contract of `--json`: bands, and each robot with its weight."""
+    """Return the contract of `--json`: bands, and all robots with weights."""
     return {
         "experiment": "predict-published",
         "engine": found.cfg.engine,

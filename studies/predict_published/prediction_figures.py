@@ -1,4 +1,4 @@
-"""The prediction of the published column *with*: a table, a figure, and the command."""
+"""Table, figure and command for the prediction of the published column *with*."""
 
 import sys
 from pathlib import Path
@@ -48,11 +48,11 @@ WORDS: dict[Assumption, str] = {
 
 
 TITLES = ("Left leg, five joints", "Right leg, five joints", "LAnklePitch", "RHipPitch")
-"""Of the panels, in the order of `OUTCOMES`."""
+"""Titles of the panels, in the order of `OUTCOMES`."""
 
 
 def prediction_table(found: Prediction) -> DataTable:
-    """Return the four published numbers beside their bands under both assumptions."""
+    """Return the table of published values, with bands under both assumptions."""
     rows = []
     for assumption, bands in found.bands.items():
         for name, unit, band in zip(OUTCOMES, UNITS, bands, strict=True):
@@ -101,7 +101,7 @@ def _range(band: Band, share: float) -> str:
 
 
 def prediction_figure(found: Prediction) -> "Figure":
-    """Return the densities of the four outcomes, with bands and published numbers."""
+    """Return the figure of the four outcomes: densities, bands and published values."""
     figure = new_figure(10.0, 6.2, gap=0.1)
     axes = figure.subplots(2, 2)
     for k, (title, unit) in enumerate(zip(TITLES, UNITS, strict=True)):
@@ -170,17 +170,17 @@ def _draw_outcome(axes: "Axes", bands: dict[Assumption, Band]) -> None:
 def run_prediction(
     cfg: PredictionCfg, figure: Path | None, json_file: str | None, keep: Path | None
 ) -> int:
-    """Predict, print the table, draw the figure; return the exit status.
+    """Predict, print the table and draw the figure; return the exit status.
 
     Args:
-        cfg: how many robots.
-        figure: file of the figure, if it is to be drawn.
-        json_file: as of `--json`.
-        keep: file of the robots that were simulated, if they are to be kept.
+        cfg: numbers of robots and repeats.
+        figure: file of the figure; None: no figure.
+        json_file: file of `--json`.
+        keep: file that stores the simulated robots; None: they are not stored.
 
     Raises:
-        BadInput: a number makes no sense, or a file cannot be read or written.
-        WriteError: the operating system refuses.
+        BadInput: a number is invalid, or a file cannot be read or written.
+        WriteError: the operating system cannot write the file.
     """
     check_json_file(json_file)
     check_figure_file(figure)

@@ -1,8 +1,8 @@
-"""File of the robots that a prediction has simulated: none is simulated twice.
+"""File of the simulated robots of a prediction, so that none is simulated twice.
 
-Each robot is a line of JSON, written as soon as its simulation ends. A stopped
-prediction resumes, as the same seed draws the same robots. A prediction on another
-engine finds the robots that both share.
+Each robot is a line of JSON, written as soon as its simulation ends. An interrupted
+prediction can be resumed, since the same seed draws the same robots. A prediction on
+another engine reuses the robots that both need.
 
     {"format": 1, "setting": "9f2c..."}
     {"engine": "mujoco 4.0.0", "controller": "fixed", "x_deg": [...], "constant": [...]}
@@ -36,17 +36,17 @@ _Key = tuple[str, str, tuple[float, ...]]
 
 
 class RobotCache:
-    """Store of simulated robots, in a file or for this run alone.
+    """Store of simulated robots, in a file or in memory.
 
     `close` closes the file.
     """
 
     def __init__(self, path: Path | None, robot: Robot) -> None:
-        """Read the file or create it.
+        """Read or create the file.
 
         Args:
-            path: of the file; None keeps nothing after the run.
-            robot: common data of all robots, without their misalignments.
+            path: path of the file; None: memory only.
+            robot: common data of all robots, without misalignments.
 
         Raises:
             BadInput: the file cannot be read or written, or has other contents.
@@ -60,7 +60,7 @@ class RobotCache:
         check_writable("--keep", path)
         setting = _setting(robot)
         text = _text(path)
-        whole = text[: text.rfind("\n") + 1]  # the power may have gone in a line
+        whole = text[: text.rfind("\n") + 1]  # the last line may be cut
         if text:
             self._read(path, whole or text, setting)
         with convert_write_errors(path):
@@ -101,16 +101,17 @@ class RobotCache:
         engine: EngineName,
         simulate: Callable[[], FloatArray | None],
     ) -> FloatArray | None:
-        """Return the constants of a robot; simulate it only if they are not stored.
+        """Return the constants of a robot; simulate it if they are not stored.
 
         Args:
             x: (n,) misalignments in degrees.
-            controller: its name.
-            engine: of the physics.
-            simulate: returns the constants (4,), None where the robot fell.
+            controller: name of the controller.
+            engine: physics engine.
+            simulate: function that returns the constants (4,), or None if the robot
+                fell.
 
         Raises:
-            WriteError: the operating system refuses.
+            WriteError: the operating system cannot write the file.
         """
         if engine not in self._version:
             self._version[engine] = engine_version(engine)
@@ -136,7 +137,7 @@ class RobotCache:
 
 
 def _text(path: Path) -> str:
-    """Return the text of a file; empty if the file does not exist."""
+    """Return the text of a file; empty if there is none."""
     if not path.exists():
         return ""
     try:
@@ -148,7 +149,7 @@ def _text(path: Path) -> str:
 
 
 def _setting(robot: Robot) -> str:
-    """Return a digest of the robot's data and the simulation."""
+    """Return a digest of robot data and simulation settings."""
     data = robot_as_json(robot)
     for where in ("folder", "urdf"):
         del data[where]

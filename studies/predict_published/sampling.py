@@ -11,32 +11,33 @@ the starts are integrated in closed form, since y is affine in them:
     p(y | x) = N(y; c(x) + H s̄, S),   S = 100 K² H Hᵀ + tolerance²
 
 c(x) is full physics, half a second a robot. Adaptive importance sampling finds the x
-[cornuet2012]: the first n_0 robots come from the prior; for each later round there are
-N points of the prior, of which each is drawn with the chance
+[cornuet2012]: the first n_0 robots come from the prior; each later round has N points
+of the prior, each of which is drawn with the probability
 
     π_r(x) = min(1, C_r N(y; c̃_r(x) + H s̄, S + diag v_r(x))),
 
-c̃_r and v_r mean and variance of a Gaussian process through all robots simulated before,
-and C_r such that the round has its number. A robot of any round has the weight
+where c̃_r and v_r are mean and variance of a Gaussian process fitted to all robots
+simulated before, and C_r sets the expected number of robots. A robot of any round has
+the weight
 
     w = p(y | x) / (n_0 + N Σ_r π_r(x)),
 
-and the effective number of robots is (Σ w)² / Σ w². Robots of small weight are kept by
-chance only, and then with more weight (rejection control [liu2001]), before each that
-is left is simulated under `smart` too.
+and the effective number of robots is (Σ w)² / Σ w². Robots of small weight are kept at
+random, with increased weight (rejection control [liu2001]); the remaining robots are
+simulated under `smart` too.
 
 A second engine may screen the robots: they are proposed and simulated on it first, and
-kept with a chance by the weight that they have there, with S + diag(spread²) in place
-of S, spread being what one engine's targets lie from the other's. The engine of the
-prediction simulates those alone, and weighs them by its own p(y | x). A robot that
-falls on the screen is taken to fall there too.
+kept at random according to their weight there, with S + diag(spread²) in place of S,
+where spread is the typical deviation between the engines. The engine of the prediction
+simulates only the kept robots, and weighs them by its own p(y | x). A robot that falls
+on the screening engine is assumed to fall on the other.
 
-The outcome is predicted with either assumption on the second run:
+The outcome is predicted under both assumptions on the second run:
 
     equal   it begins at the starts of the first, s ~ p(s | x, y)
     free    it begins at others, s ~ N(35 °C, 10 K), independent of the first
 
-The column *with* enters nowhere; it is only compared with.
+The column *with* is not used; it only serves for comparison.
 """
 
 from collections.abc import Callable
@@ -81,55 +82,54 @@ from studies.preset_search import (
 )
 
 OnRobot = Callable[[int, int, str], None]
-"""Called with the finished runs, their total, and their kind."""
+"""Callback with the number of finished runs, their total, and their kind."""
 Simulated = Callable[[FloatArray, str, EngineName, int, int], FloatArray]
-"""Function of misalignments (n, 5), controller, engine, finished robots and their
-total; returns c(x) (n, 4), NaN where a robot fell."""
+"""Function of misalignments (n, 5), controller, engine, number of finished robots and
+their total; returns c(x) (n, 4), NaN where a robot fell."""
 
 MISALIGNMENT_SPREAD_DEG = 1.0
 """Standard deviation of each opposed misalignment, as in the cost of the search."""
 POOL = 1_000_000
-"""Points of the prior from which proposals are drawn: of a tenth of them all that fit
-best are drawn, and for the rest of a round others that fit less."""
+"""Number of points of the prior from which proposals are drawn."""
 STARTS_A_ROBOT = 200
-"""Drawn for each robot, to turn weights into samples of outcomes."""
+"""Number of start temperatures drawn per robot, for samples of the outcomes."""
 ENGINE_SPREAD = np.array([14.0, 11.0, 3.0, 5.0])
-"""(4,) how far another engine's targets may lie from those of the screen, in K: twice
-the standard deviation of MuJoCo's from PyBullet's, 7.3, 5.5, 1.6 and 2.4 K in 80 robots
-of the prior (half of them within 0.9, 0.8, 0.2 and 0.3 K)."""
+"""(4,) assumed deviation in K between the targets of two engines: twice the standard
+deviation between MuJoCo and PyBullet in 80 robots of the prior (half of these deviate
+by less than 0.9, 0.8, 0.2 and 0.3 K)."""
 MIN_SHARE = 0.3
-"""Weight below which a robot is kept by chance, as a share of 1 / effective robots."""
+"""Weight below which a robot is kept at random, as a share of 1 / effective robots."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Proposal:
-    """Draw of robots by one surrogate, with the chance min(1, C p̃(y | x))."""
+    """Draw of robots by one surrogate, with the probability min(1, C p̃(y | x))."""
 
     surrogate: Surrogate
     covariance: FloatArray
-    """(4, 4) S."""
+    """(4, 4) covariance S."""
     log_scale: float = 0.0
-    """log C."""
+    """Logarithm of C."""
 
     def log_fit(self, x: FloatArray) -> FloatArray:
-        """Return (n,) log p̃(y | x)."""
+        """Return (n,) log p̃(y | x) of the surrogate."""
         mean, variance = self.surrogate(x)
         spread = self.covariance + variance[:, :, np.newaxis] * np.eye(len(TARGETS))
         fit: FloatArray = log_normal(TARGETS - mean, spread)
         return fit
 
     def log_count(self, x: FloatArray) -> FloatArray:
-        """Return (n,) how many robots it draws around x, log over p(x) dx."""
+        """Return (n,) log of the expected number of robots at x, per p(x) dx."""
         chance = np.minimum(self.log_scale + self.log_fit(x), 0.0)
         return np.asarray(np.log(POOL) + chance, np.float64)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StartModel:
-    """Model of the ten starts, given the four targets without the method."""
+    """Model of the ten start temperatures, given the targets without the method."""
 
     rows: FloatArray
-    """(4, 10) H."""
+    """(4, 10) matrix H."""
 
     @property
     def covariance(self) -> FloatArray:
@@ -140,11 +140,11 @@ class StartModel:
     def log_fit(
         self, constant: FloatArray, spread: FloatArray | None = None
     ) -> FloatArray:
-        """Return (n,) log p(y | x) for constants (n, 4); NaN where those are.
+        """Return (n,) log p(y | x) for constants (n, 4); NaN for NaN.
 
         Args:
             constant: c(x).
-            spread: (4,) standard deviation of another engine's targets from these.
+            spread: (4,) standard deviation between the targets of two engines.
         """
         covariance = self.covariance
         if spread is not None:
@@ -167,8 +167,8 @@ class StartModel:
     ) -> FloatArray:
         """Return (count, 10) starts given the targets of one robot, constant (4,).
 
-        Prior draws moved by the gain K = σ² Hᵀ S⁻¹ on their own misfit (Matheron's
-        rule), which are exact draws of a linear Gaussian model.
+        Draws of the prior are corrected by the gain K = σ² Hᵀ S⁻¹ times their misfit
+        (Matheron's rule), which is exact for a linear Gaussian model.
         """
         s = self.prior(count, rng)
         noise = TOLERANCE * rng.standard_normal((count, len(TOLERANCE)))
@@ -179,7 +179,7 @@ class StartModel:
 
 
 def document_robot() -> Robot:
-    """Return the robot of the published experiment: legs limited to 3.2 N·m."""
+    """Return the robot of the published experiment, with legs limited to 3.2 N·m."""
     limits = {side + joint: EFFORT_LIMIT for side in "LR" for joint in LEGS}
     return load_robot(default_robot_folder()).with_effort_limits(limits)
 
@@ -187,7 +187,7 @@ def document_robot() -> Robot:
 def constants(
     robot: Robot, x: FloatArray, controller: str, engine: EngineName
 ) -> FloatArray | None:
-    """Return (4,) c(x) of one robot under a controller; None where it fell."""
+    """Return (4,) c(x) of one robot under a controller; None if it fell."""
     world = WorldCfg(engine=engine)
     cfg = SimulationCfg(world=world, misalignment_deg=opposed(x))
     square = settled_mean_square(robot, cfg, POSTURE, make_controller(controller))
@@ -197,21 +197,21 @@ def constants(
 def predict(
     cfg: PredictionCfg, on_robot: OnRobot, keep: Path | None = None
 ) -> Prediction:
-    """Draw, simulate and weigh the robots; the same seed finds the same.
+    """Draw, simulate and weigh robots; deterministic for a seed.
 
     Args:
         cfg: numbers of robots, rounds and repeats; engines; seed.
         on_robot: called after each simulated robot.
-        keep: file of the simulated robots, see `RobotCache`.
+        keep: file of the simulated robots, as in `RobotCache`.
 
     Raises:
         BadInput: too few robots stand, an engine is not installed, or the file has
             other contents.
-        WriteError: the operating system refuses.
+        WriteError: the operating system cannot write the file.
     """
     robot = document_robot()
     for engine in (cfg.engine, cfg.screen or cfg.engine):
-        engine_version(engine)  # none is found to be missing after an hour
+        engine_version(engine)  # report a missing engine at the start
     with closing(RobotCache(keep, robot)) as kept:
         repeats = [
             _predict_once(cfg, seed, robot, kept, on_robot)
@@ -281,7 +281,7 @@ def _proposed(
     simulated: Simulated,
     rng: np.random.Generator,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Propose robots round by round, and simulate each under `fixed`.
+    """Propose robots in rounds, and simulate each under `fixed`.
 
     Returns:
         Misalignments (n, 5) in degrees, targets at starts of 0 °C (n, 4), NaN where one
@@ -304,15 +304,15 @@ def _proposed(
 def _thinned(
     log_weight: FloatArray, rng: np.random.Generator
 ) -> tuple[NDArray[np.bool_], FloatArray]:
-    """Keep robots of small weight by chance.
+    """Keep robots of small weight at random.
 
     Args:
         log_weight: (n,) NaN where a robot fell.
-        rng: generator of the decisions.
+        rng: random generator.
 
     Returns:
-        Mask of the kept robots, (n,), and the logarithm of each robot's chance, (n,);
-        the weights are to be divided by the chance.
+        Mask of the kept robots, (n,), and the logarithm of their probabilities, (n,);
+        divide the weights by the probabilities.
 
     Raises:
         BadInput: all robots fell.
@@ -340,7 +340,7 @@ def propose(
         x: (n, 5) simulated misalignments in degrees.
         constant: (n, 4) their targets at starts of 0 °C, NaN where a robot fell.
         count: number of draws.
-        rng: generator of the draws.
+        rng: random generator.
 
     Returns:
         The proposal, and (count, 5) misalignments in degrees.
@@ -362,15 +362,15 @@ def propose(
 def _chosen(
     chance: FloatArray, count: int, rng: np.random.Generator
 ) -> NDArray[np.intp]:
-    """Return `count` places, each drawn with its chance: Pareto sampling [rosen1997].
+    """Return `count` indices drawn by Pareto sampling [rosen1997].
 
-    The smallest of the ratios of odds. Rounding changes next to none of them, so that
-    another number of threads draws the same robots.
+    The items with the smallest ratios of odds are drawn. Rounding hardly changes the
+    order, so that the number of threads does not change the draw.
 
     Args:
-        chance: (n,) of sum `count`.
-        count: how many.
-        rng: that draws.
+        chance: (n,) probabilities with sum `count`.
+        count: number of draws.
+        rng: random generator.
     """
     u = rng.random(len(chance))
     ratio = u * (1.0 - chance) / np.maximum(chance * (1.0 - u), np.finfo(float).tiny)
@@ -378,7 +378,7 @@ def _chosen(
 
 
 def _log_scale(log_fit: FloatArray, count: int) -> float:
-    """Return log C for which the chances min(1, C fit) of the pool sum to `count`."""
+    """Return log C such that the probabilities min(1, C fit) sum to `count`."""
     is_sure = np.zeros(len(log_fit), dtype=np.bool_)
     while True:
         left = count - np.count_nonzero(is_sure)

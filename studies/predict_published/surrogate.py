@@ -1,9 +1,10 @@
-"""A Gaussian process in place of the physics, and the density of a normal distribution.
+"""Gaussian process in place of the physics; density of a normal distribution.
 
     y(x) = m + z(x),   cov z(x) z(x') = v (exp(-½ Σ ((x_i - x'_i) / l_i)²) + noise δ)
 
-[rasmussen2006, ch. 2 and 5]: mean and variance at a new x in closed form; the lengths
-l and the noise by maximum likelihood, m and v then in closed form too.
+[rasmussen2006, ch. 2 and 5]: mean and variance at a new x have a closed form; the
+lengths l and the noise are fitted by maximum likelihood, and m and v then have a closed
+form too.
 """
 
 from dataclasses import dataclass
@@ -18,31 +19,31 @@ from nao_testbed.models.values import FloatArray
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Surrogate:
-    """A Gaussian process from x to the four targets at typical starts.
+    """Gaussian process from x to the four targets at typical starts.
 
-    Squared-exponential kernel of one length a misalignment, a constant mean and a share
-    of noise, all by maximum likelihood and the same for the four targets; a variance
-    for each target.
+    It has a squared-exponential kernel with one length per misalignment, a constant
+    mean, and a share of noise, fitted by maximum likelihood. Kernel and noise are
+    common to the four targets; each target has its own mean and variance.
     """
 
     x: FloatArray
-    """(n, 5) in degrees."""
+    """(n, 5) misalignments in degrees."""
     lengths: FloatArray
-    """(5,) in degrees."""
+    """(5,) lengths in degrees."""
     root: FloatArray
     """(n, n) lower Cholesky factor of the correlations."""
     mean: FloatArray
-    """(4,)."""
+    """(4,) means."""
     solved: FloatArray
     """(n, 4) correlations⁻¹ (y - mean)."""
     variance: FloatArray
-    """(4,) of each target."""
+    """(4,) variance of each target."""
     noise: float
-    """Share of the variance that no x explains."""
+    """Share of the variance that x does not explain."""
 
     @classmethod
     def fitted(cls, x: FloatArray, y: FloatArray) -> "Surrogate":
-        """Fit x (n, 5) in degrees to y (n, 4)."""
+        """Fit a surrogate to x (n, 5) in degrees and y (n, 4)."""
         size = x.shape[1]
 
         def process(log: FloatArray) -> tuple["Surrogate", float]:
@@ -106,8 +107,8 @@ def log_normal(distance: FloatArray, covariance: FloatArray) -> FloatArray:
     """Return (n,) log N(distance; 0, covariance) for distances (n, 4).
 
     Args:
-        distance: from the mean.
-        covariance: (4, 4), or (n, 4, 4) one for each.
+        distance: distance from the mean.
+        covariance: (4, 4), or (n, 4, 4) with one per distance.
     """
     root = np.broadcast_to(np.linalg.cholesky(covariance), (*distance.shape, 4))
     scaled = np.linalg.solve(root, distance[:, :, np.newaxis])[:, :, 0]

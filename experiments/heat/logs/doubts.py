@@ -1,7 +1,7 @@
-"""Doubt the data first: faults of clocks, units and sensors in a log of a real robot.
+"""Detection of faulty clocks, units and sensors in the log of a real robot.
 
-What is certain is corrected and reported with its first row and time; a value without
-meaning becomes a missing one. The rest is left to the checks of each command.
+Certain faults are corrected and reported with their first row and time; meaningless
+values become missing ones. All else is left to the checks of each command.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,29 +23,31 @@ from nao_testbed.sim.naoqi.current_sign import CurrentSign
 from nao_testbed.sim.recording.channels import TIME_COLUMN
 
 RECORD_ROWS = 20
-"""A clock that falls back over the times of so many rows begins a record."""
+"""Number of rows; a clock that falls back over the times of more rows starts a
+record."""
 BETWEEN_S = 3600.0
-"""Between the end of a record and the next one, whose own times begin anew."""
+"""Gap in s between two records whose times both start anew."""
 WINDOW, MIN_ROWS = 21, 50
-"""Rows of the running median that a dropout is compared with; shorter logs are left."""
+"""Rows of the running median for dropouts, and minimum length of a checked log."""
 MOST_DROPPED = 0.4
-"""Share of the rows from which values are no dropouts but the signal."""
+"""Share of the rows above which outliers count as the signal and not as dropouts."""
 FAR = {"q": 0.05, "target": 0.05, "temperature": 5.0}
-"""Distance from the running median from which a value is a dropout, in rad and K."""
+"""Minimum distance of a dropout from the running median, in rad and K."""
 NOISES = 8.0
 """The same for noisy signals, in standard deviations."""
 FROZEN_ROWS, FROZEN_S = 20, 1.0
-"""A noisy sensor that repeats its value for longer is frozen."""
+"""Rows and seconds after which a noisy sensor with a constant value counts as
+frozen."""
 BEYOND_RAD = 0.35
-"""No joint is so far beyond its stops."""
+"""Largest plausible angle of a joint beyond its stops."""
 HOT_DEGC = 60.0
-"""A robot whose motors are all hotter has its temperatures in °F."""
+"""If all motors are hotter, the temperatures are assumed to be in °F."""
 SIGN_S, SIGN_ROWS = 60.0, 6000
-"""Last part of a log whose signs of currents are inferred."""
+"""Length of the last part of a log, from which signs of currents are inferred."""
 
 
 def doubt(log: Log, robot: Robot | None) -> Log:
-    """Return a log with certain faults corrected, each with a repair.
+    """Return a log with certain faults corrected, and one repair per fault.
 
     Args:
         log: log of a file.
@@ -71,7 +73,7 @@ def _changed(log: Log, signal: str, columns: Columns) -> dict[str, Columns]:
 
 
 def _in_seconds(log: Log) -> Log:
-    """Convert a time of day in ms, us or ns whose column says s."""
+    """Convert times in ms, us or ns whose column claims s."""
     largest = float(np.nanmax(log.time_s, initial=0.0))
     for least, factor, unit in (
         (1e17, 1e-9, "ns"),
@@ -86,7 +88,7 @@ def _in_seconds(log: Log) -> Log:
 
 
 def _in_order(log: Log) -> Log:
-    """Sort rows; begin a record where the clock falls back over times it has had."""
+    """Sort rows; start a record if the clock falls back over earlier times."""
     time_s = log.time_s.copy()
     places = np.flatnonzero(np.isfinite(time_s))
     known = time_s[places]
@@ -126,7 +128,7 @@ def _in_order(log: Log) -> Log:
 
 
 def _in_our_units(log: Log, robot: Robot) -> Log:
-    """Convert degrees, deci-degrees, mA and °F where all columns agree."""
+    """Convert degrees, tenths of degrees, mA and °F, if all columns agree."""
     for signal in ("q", "target"):
         columns = _of_robot(log.signals.get(signal, {}), robot.joint_names)
         for factor, unit in ((np.pi / 180.0, "degrees"), (np.pi / 1800.0, "0.1°")):
@@ -212,7 +214,7 @@ def _without_dropouts(log: Log) -> Log:
 def _emptied(
     log: Log, signals: Iterable[str], find: Callable[[FloatArray], BoolArray], why: str
 ) -> Log:
-    """Return a log without the values that `find` marks."""
+    """Return a log without the values marked by `find`."""
     for signal in signals:
         columns = dict(log.signals.get(signal, {}))
         total, first, where = 0, log.time_s.size, ""
@@ -235,7 +237,7 @@ def _emptied(
 
 
 def _upright(log: Log) -> Log:
-    """Turn an accelerometer that measures gravity downward."""
+    """Invert an accelerometer whose measured gravity points downwards."""
     axes = log.signals.get("accelerometer", {})
     if "z" not in axes or not np.nanmedian(axes["z"]) < 0.0:
         return log
@@ -246,7 +248,7 @@ def _upright(log: Log) -> Log:
 
 
 def _signed(log: Log, robot: Robot) -> Log:
-    """Infer the signs of currents that have none, as `sim.naoqi.current_sign` does."""
+    """Infer the signs of unsigned currents, as `sim.naoqi.current_sign` does."""
     columns = log.signals.get("current", {})
     legs = [robot.joints[robot.joint_index(n)].motor for n in robot.leg_joints]
     if not legs or not all(leg in columns for leg in legs):
@@ -265,7 +267,7 @@ def _signed(log: Log, robot: Robot) -> Log:
 
 
 def _signs(log: Log, robot: Robot) -> dict[str, float]:
-    """Return the sign of each motor's current at the end; 0 to 1: not certain."""
+    """Return the sign of each motor's current at the end; from 0 to 1 if uncertain."""
     lead = {m.name: m.joints[0] for m in robot.motors}
     target, q, size = (log.signals.get(s, {}) for s in ("target", "q", "current"))
     known = [m for m in lead if m in size and lead[m] in target and lead[m] in q]

@@ -1,4 +1,4 @@
-"""Reading of a log of any kind: `read_log`."""
+"""Reader of logs of all supported formats: `read_log`."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,6 +1,7 @@
-"""A log of a robot as columns in SI units, and what was repaired in it.
+"""Log of a robot as columns in SI units, and its repairs.
 
-Nothing is judged here: `doubts` corrects certain faults, each command checks its needs.
+This module checks nothing: `doubts` corrects certain faults, and each command checks
+the data that it needs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,21 +18,21 @@ from nao_testbed.sim.recording.channels import TIME_COLUMN
 Columns = Mapping[str, FloatArray]
 """Member to (n,) values."""
 LARGEST_CURRENT_A = 20.0
-"""No joint of a humanoid of this size draws more."""
+"""Largest plausible current of a joint of a humanoid of this size."""
 COLDEST_DEGC, HOTTEST_DEGC = -40.0, 200.0
-"""What a motor in use can have."""
+"""Plausible temperatures of a motor in use."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Repair:
-    """Something that was wrong with the data, and what was done about it."""
+    """Fault of the data, and its repair."""
 
     kind: str
     """`unit`, `name`, `order`, `duplicate`, `missing`, `gap` or `short`."""
     rows: int
-    """How many rows it concerns."""
+    """Number of affected rows."""
     what: str
-    """In words."""
+    """Description of fault and repair."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -40,36 +41,36 @@ class Log:
 
     path: Path
     names: tuple[str, ...]
-    """All columns of the source; known ones by our names."""
+    """All columns of the source; known columns have our names."""
     signals: Mapping[str, Columns]
     """Signal to its columns, each (n,) in SI units (temperatures in °C);
-    a signal that the log lacks is not in it."""
+    signals missing from the log are omitted."""
     lines: Sequence[int] = ()
-    """(n,) line of each row in a text file."""
+    """(n,) line number of each row in a text file."""
     run_state: str | None = None
     """`Run.state`; None for a file."""
     repairs: tuple[Repair, ...] = ()
     matches: tuple[Match, ...] = ()
-    """The known columns."""
+    """Meanings of the known columns."""
     unsigned: frozenset[str] = frozenset()
     """Motors whose currents have an unknown sign."""
 
     @property
     def time_s(self) -> FloatArray:
-        """(n,) in s."""
+        """(n,) times in s."""
         return self.signals[TIME_COLUMN][""]
 
     def place(self, row: int) -> str:
-        """Return the place of a row, for messages."""
+        """Return the location of a row, for messages."""
         if self.lines:
             return f"{self.path}:{self.lines[row]}"
         return f"{self.path}, row {row + 1}"
 
     def column(self, member: str, *signals: str) -> str:
-        """Return the only column with any of some signals of a member.
+        """Return the only column of a member with one of the signals.
 
         Raises:
-            BadInput: there is no such column, or several.
+            BadInput: there is no such column, or more than one.
         """
         wanted = [n for one in signals for n in column_names(one, member)]
         found = [name for name in wanted if name in self.names]

@@ -40,7 +40,7 @@ class Hypothesis:
 
 @dataclass(frozen=True, kw_only=True)
 class Partition:
-    """Hypotheses of one log, and which of them is the result."""
+    """Hypotheses for one log, and the result among them."""
 
     hypotheses: tuple[Hypothesis, ...]
     """Most probable hypothesis first; no error and the others at the end."""
