@@ -1,4 +1,4 @@
-"""Simulate a standing robot for five seconds, and check its sensors by hand.
+"""Simulate a standing robot for five seconds, and check its sensor values by hand.
 
 The lesson prints the torques of the left leg and two checks of measured values: the
 force sensors carry the weight m g, and the ankle's torque balances the ground forces
@@ -19,7 +19,7 @@ def main() -> None:
     loop = Loop(sim, FixedStiffness(), robot.posture("PoseInit").angles)
     run_for(loop, 5.0)
 
-    seen, truth = sim.read(), sim.truth()  # what sensors say; what really is
+    seen, truth = sim.read(), sim.truth()  # measured values; true values
     print(f"{robot.name} after {seen.time_s:.0f} s in PoseInit, left leg:")
     print(f"{'joint':<14}{'angle':>9}{'motor':>9}{'joint':>9}")
     print(f"{'':<14}{'deg':>9}{'N·m':>9}{'N·m':>9}")

@@ -2,8 +2,8 @@
 
 Both feet are flat on the ground: legs, pelvis and ground form a closed chain, so an
 error of one joint loads the others. The left ankle pushes towards an angle that the
-ground prevents, and the right leg pushes back, mostly with its knee. No controller sees
-the error, because the encoder itself is misaligned.
+ground prevents, and the right leg pushes back, mostly with its knee. No controller can
+measure the error, because the encoder itself is misaligned.
 
 Heat grows with the square of the torque. The last column shows the consequence: the
 final motor temperature of a robot that stands indefinitely.
@@ -33,7 +33,7 @@ def main() -> None:
     print("motor torques after 5 s in PoseInit, and with LAnklePitch 2 deg off")
     print(f"{'':<14}{'aligned':>9}{'2 deg':>9}{'share of':>10}{'final, °C':>20}")
     print(f"{'':<14}{'N·m':>9}{'N·m':>9}{'limit':>10}{'aligned':>11}{'2 deg':>9}")
-    before, after = aligned.mean_square, off.mean_square  # of each motor, N²m²
+    before, after = aligned.mean_square, off.mean_square  # per motor, N²m²
     ends_before = aligned.heating.steady_state(before)
     ends_after = off.heating.steady_state(after)
     for name in (side + joint for side in "LR" for joint in LEG_JOINTS):

@@ -1,9 +1,9 @@
 """Follow one tick of the stiffness controller through the steps of ES2659053.
 
-The numbers in front are those of its figures 6, 7 and 9. All of it
-comes from the controller's report of its last step, which is there at every tick: how
-it found the vertical, what it believes to touch the ground, and why each joint got its
-limit. `controllers/stiffness/` has a file for each few steps.
+The numbers at the left are those of figures 6, 7 and 9 of the patent. All values come
+from the controller's report of its last step, which is available at every tick: the
+estimated vertical, the assumed ground contacts, and the reason of each joint's limit.
+The steps are implemented in `controllers/stiffness/`.
 """
 
 import numpy as np

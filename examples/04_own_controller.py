@@ -1,17 +1,17 @@
-"""Write a controller of one's own, and compare it with stiffness 1.
+"""Write your own controller, and compare it with stiffness 1.
 
 A controller is any class with a name, `reset` and `step`; it needs no base class. This
 one softens a joint as its motor gets hot: full stiffness up to 50 °C, a quarter from
 70 °C on. The robot's left ankle is 2 degrees off and its legs start at 65 °C.
 
-In a package of one's own, three lines of its pyproject.toml register it,
+In your own package, two lines of pyproject.toml register it,
 
     [project.entry-points."nao_testbed.controllers"]
     softer-when-hot = "my_package:make_controller"
 
-with a function `make_controller(argument)` that is given what follows a colon, or None,
+with a function `make_controller(argument)` that gets the text after a colon, or None,
 and returns the controller. Then `nao-testbed heat --controllers fixed,softer-when-hot`
-knows it beside ours.
+runs it beside the built-in ones.
 """
 
 import numpy as np
@@ -26,11 +26,11 @@ class SofterWhenHot:
     name = "softer-when-hot"
 
     def reset(self, robot: nt.Robot) -> None:
-        """Learn which motor drives which joint."""
+        """Store which motor drives which joint."""
         self._motor_of_joint = robot.motor_of_joint
 
     def step(self, observation: nt.Observation) -> nt.Limits:
-        """Return the limits that hold for the next 20 ms."""
+        """Return the limits for the next 20 ms."""
         temperature = observation.temperature[self._motor_of_joint]
         return nt.Limits(stiffness=np.interp(temperature, [50.0, 70.0], [1.0, 0.25]))
 

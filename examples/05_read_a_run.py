@@ -1,8 +1,8 @@
-"""Record a run, and open it in pandas in one line.
+"""Record a run, and open it in pandas with one line.
 
     frame = read_run("runs/heat/fixed").frame
 
-opens any run folder, also that of a killed process. The index is the simulated time in
+opens any run folder, even that of a killed process. The index is the simulated time in
 s; columns are named `channel.member`, such as `q.LKneePitch`.
 
 Rows are not evenly spaced: one every 20 ms, but one a second in fast-forward, without
@@ -31,10 +31,10 @@ def record(base: Path) -> Path:
 
 
 def show(folder: Path) -> None:
-    """Print what a run folder holds."""
+    """Print the contents of a run folder."""
     frame = read_run(folder).frame  # the one line
 
-    run = read_run(folder)  # the same folder, with what else it says
+    run = read_run(folder)  # the same folder, with its further contents
     meta = run.meta
     print(f"{meta.experiment} of {meta.robot}, seed {meta.seed}: {run.state}")
     print(f"{len(frame)} rows, {frame.shape[1]} columns, to {frame.index[-1]:.0f} s")

@@ -1,4 +1,4 @@
-"""Simulate another robot: a robot is a folder of data, no code depends on the NAO.
+"""Simulate another robot: a robot is a folder of data; no code depends on the NAO.
 
     python examples/06_other_robot.py path/to/robot_folder
 

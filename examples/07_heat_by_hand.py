@@ -5,12 +5,13 @@ One node [xu2012]: the motor as a whole, C dT/dt = R (τ/K)² - λ (T - Tₑ), s
     T(t) = Tₑ + P/λ (1 - exp(-t λ/C)),      P = R (τ/K)².
 
 Two nodes, of the bare motor in free air (the robot's shell keeps more heat): a winding
-that is hot within seconds, in a housing that takes minutes,
+that heats up within seconds, in a housing that takes minutes,
 
     x' = A x + b,   x = (winding, housing) above the air,   x(t) = (eᴬᵗ - I) A⁻¹ b.
 
-The robot's tables hold the constants. One sees the heating model of the simulation
-beside these formulas, and that half the torque makes a quarter of the rise.
+The robot's tables hold the constants. The lesson compares the heating model of the
+simulation with these formulas, and shows that half the torque causes a quarter of the
+temperature rise.
 """
 
 import numpy as np
@@ -23,7 +24,7 @@ TORQUE = 1.2  # N·m
 
 
 def one_node(motor: Motor, torque: float, time_s: float) -> float:
-    """Return the temperature in °C of a motor that was at ambient at first."""
+    """Return the temperature in °C of a motor that starts at ambient temperature."""
     heat = motor.one_node
     power = heat.resistance * (torque / heat.torque_constant) ** 2
     time_constant = heat.heat_capacity / heat.conductance
@@ -49,7 +50,7 @@ def main() -> None:
     m = robot.motor_names.index("RKneePitch")
     motor = robot.motors[m]
     hold = np.zeros(len(robot.motors))
-    hold[m] = TORQUE**2  # a heating model takes mean squared torques
+    hold[m] = TORQUE**2  # heating models use mean squared torques
     one = make_heating(robot, HeatingCfg(model="one-node"))
     half = make_heating(robot, HeatingCfg(model="one-node"))
     two = make_heating(robot, HeatingCfg(model="bare-motor"))

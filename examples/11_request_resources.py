@@ -28,9 +28,9 @@ def main() -> None:
         Request(owner="walk", resources=("Legs", "Stand")),
         Request(owner="dance", resources=("Arms",)),
         Request(owner="guard", resources=("Head",)),
-        Request(owner="look", resources=("HeadYaw",)),  # of what its parent has
+        Request(owner="look", resources=("HeadYaw",)),  # part of its parent's resources
         Request(owner="greet", resources=("TTS", "Right arm"), optional=("Legs",)),
-        Request(owner="walk", resources=("Head",)),  # waits for look and for guard
+        Request(owner="walk", resources=("Head",)),  # waits for look and guard
     )
     for request in requests:
         outcome = ledger.request(request, tick=0).outcome

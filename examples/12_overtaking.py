@@ -5,8 +5,8 @@ once. For `overtake_s`, 5 s by default, requests of equal priority overtake a gr
 the head of a queue. After that the free resources of the group are reserved for it,
 since it would starve otherwise.
 
-At this load, a window of 15 s makes the wait of single requests six times shorter.
-Short windows also help the groups; the longest makes them wait longer again.
+At this load, a window of 15 s reduces the waiting time of single requests by a factor
+of six. Short windows also reduce that of the groups; the longest increases it again.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""Two programs that know only the calls of ES2535273 share one robot.
+"""Two programs that use only the calls of ES2535273 share one robot.
 
 `Dance` and `Greet` use the calls of the robot's resource manager: take a resource by
 name, receive a callback when another program requests it, release it. Neither knows
@@ -17,7 +17,7 @@ from nao_testbed.experiments.server.shared_ledger import SharedLedger
 
 
 def say(words: str) -> None:
-    """Print a line in one write, as two threads print."""
+    """Print a line with a single write, because two threads print."""
     print(words + "\n", end="")
 
 
@@ -31,7 +31,7 @@ class Dance:
         """Record the request of another owner; `run` releases the resource later."""
         if not self.is_asked.is_set():
             say(f"{owner}: {resource} was requested; stable posture first")
-        self.is_asked.set()  # it returns nothing: it keeps, and will release
+        self.is_asked.set()  # returns None: keeps the resource, and releases it later
 
     def run(self, calls: ES2535273Calls, has_begun: threading.Event) -> None:
         """Dance until another owner requests a motor."""

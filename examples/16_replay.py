@@ -28,7 +28,7 @@ JOINT = "LAnklePitch"
 
 
 def answers(source: RobotSource, controller: str) -> np.ndarray:
-    """Run a controller on any source of a robot; return its stiffness, row by row."""
+    """Run a controller on a simulated or recorded robot; return its stiffness rows."""
     with closing(source.open()) as robot:
         loop = Loop(robot, make_controller(controller), source.goal(robot.robot))
         rows = []

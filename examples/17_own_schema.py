@@ -1,4 +1,4 @@
-"""Two schemas of one's own: one sees how the robot leans, one levels the head."""
+"""Two own schemas: one estimates the lean of the robot, one levels the head."""
 
 from dataclasses import dataclass
 from math import atan2, degrees
@@ -19,14 +19,14 @@ from nao_testbed.experiments import RobotWithLedger, RobotWithLedgerCfg
 
 
 class Lean(PerceptiveSchema[NoParameters]):
-    """Says how far the torso leans forward, smoothed over a fifth of a second."""
+    """Estimates the forward lean of the torso, smoothed over a fifth of a second."""
 
     angle = Variable(name="angle", type=float, unit="rad", about="Forward.", initial=0)
     info = SchemaInfo(name="lean", about="Sees.", period_s=0.02, outputs=(angle,))
     smooth = 0.0
 
     def perceive(self) -> None:
-        """Called every 20 ms while it is awake."""
+        """Called every 20 ms while the schema is active."""
         x, _, z = self.observation.accelerometer.tolist()
         self.smooth += 0.1 * (atan2(-x, z) - self.smooth)
         self.write("angle", self.smooth)
@@ -52,7 +52,7 @@ class LevelHead(ActuationSchema[LevelHeadParameters]):
     )
 
     def start(self) -> None:
-        """Called when it has won and has its resources."""
+        """Called when the schema has won and has its resources."""
         self.wake("lean")
 
     def iterate(self) -> None:

@@ -37,7 +37,7 @@ def main(folder: Path) -> None:
     power["smart / fixed"] = power["smart"] / power["fixed"]
     print("Legs' joule loss in W:", power.round(2), sep="\n")
 
-    # Later, or on another computer: the table is all that it takes.
+    # Later, or on another computer, the table is sufficient.
     again = read_sweep(out)
     print(f"seed {again.meta['seed']}, drawn: {len(again.meta['drawn'])} parameters")
     assert len(again.frame) == spec.n_trials

@@ -40,7 +40,7 @@ def main(folder: Path) -> None:
     page = write_report(ReportCfg(runs=runs, out=folder / "two_robots.html"))
     print(f"{page.name}: {page.stat().st_size / 1e6:.1f} MB, for any browser")
 
-    # Not one request: the page itself forbids them.
+    # The page makes no request: it forbids them itself.
     assert "default-src 'none'" in page.read_text(encoding="utf-8")
 
 

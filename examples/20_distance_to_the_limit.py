@@ -1,9 +1,9 @@
 """Live ratio of a standing robot's heat to the minimum of its posture.
 
 Each leg joint of this robot is off by up to a degree. Ten times a second `minheat`
-looks how much of the heat of the legs is made for nothing. For six seconds it only
-looks; then it is switched on, and shifts set-points by fractions of a degree. Stuck
-gears then bear a part of the load, so that the least gets less, too.
+computes how much of the legs' heat is unnecessary. For six seconds it only observes;
+then it is switched on, and shifts set-points by fractions of a degree. Stuck gears then
+bear a part of the load, so that the minimum decreases, too.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ for _ in range(9):
     run_for(loop, 2.0)
     controller.enabled = sim.time_s >= 6.0
     state = controller.state
-    if state is None:  # it was still on its way into the posture
+    if state is None:  # the robot was still moving to the posture
         continue
     shift = np.rad2deg(np.abs(state.shift).max())
     print(

@@ -1,4 +1,4 @@
-"""X-ray a humanoid whose URDF was written by hand: 12 joints, one box a link.
+"""X-ray a humanoid with a hand-written URDF: 12 joints, one box per link.
 
 `small_humanoid/` is a robot folder of 180 lines. Its tables were written by
 

@@ -25,15 +25,16 @@ class FallStoryCfg:
     """Push of the robot, and time of observation."""
 
     force_newton: tuple[float, float, float] = (-60.0, 0.0, 0.0)
-    """On the torso, in the world (x forward, y left, z up): a push from the front."""
+    """Force on the torso in the world (x forward, y left, z up): a push from the
+    front."""
     push_s: float = 0.2
     """Duration of the push, in s."""
     standing_s: float = 0.5
     """Time before the push, in s; a state is seen after 0.3 s."""
     observed_s: float = 4.0
-    """Time after it, in s."""
+    """Time after the push, in s."""
     lying: str = "Back"
-    """The state that the second behaviour waits for."""
+    """State that the second behaviour waits for."""
     coupled: RobotWithLedgerCfg = field(default_factory=RobotWithLedgerCfg)
 
 
@@ -45,7 +46,7 @@ class StateHolder:
 
         Args:
             body: robot with its ledger.
-            name: of the owner.
+            name: name of the owner.
             state: required state of the robot.
         """
         self.name = name
@@ -54,7 +55,7 @@ class StateHolder:
         request = Request(owner=name, resources=(state, "Legs"), timeout_s=60.0)
         self.ticket = body.ledger.request(request, body.tick)
         self.refused: Rejected | None = None
-        """Its command that the gate refused; it stops then."""
+        """The command that the gate refused; after it, the behaviour stops."""
 
     def __call__(self, tick: int, observation: Observation) -> None:
         """Command the knees, until the gate refuses."""
@@ -76,7 +77,7 @@ class FallStory:
     events: tuple[Event, ...]
     """The whole trace."""
     tick_s: float
-    """Length of its ticks in s."""
+    """Length of a tick in s."""
     pushed_s: float
     """Simulated time of the push, in s."""
     standing: StateHolder

@@ -33,13 +33,14 @@ class HeadStoryCfg:
     """A leaf that is a joint and its motor at once."""
     amplitude_rad: float = 0.4
     period_s: float = 4.0
-    """Of looking left and right, in s."""
+    """Period of looking left and right, in s."""
     look_s: float = 1.0
-    """Time of looking around before the head is held, and after it has cooled, in s."""
+    """Time of looking around before the head is blocked, and after it has cooled, in
+    s."""
     patience_s: float = 1800.0
-    """Longest wait of the behaviour, in s: the head needs five minutes."""
+    """Longest wait of the behaviour, in s; the head needs five minutes."""
     longest_heat_s: float = 600.0
-    """The head is held for so long at most, in s."""
+    """Longest time in s for which the head is blocked."""
     coupled: RobotWithLedgerCfg = field(default_factory=RobotWithLedgerCfg)
 
 
@@ -57,10 +58,10 @@ class LookAround:
         self._body = body
         self._cfg = cfg
         self.refused: list[Rejected] = []
-        """Its commands that the gate refused."""
+        """Commands refused by the gate."""
         body.ledger.add_owner(Owner(name=self.name, policy=Lock()), body.tick)
         self.tickets: list[Ticket] = [self._request(body.tick)]
-        """All requests, the newest last."""
+        """All requests, newest last."""
 
     @property
     def token(self) -> Token | None:
@@ -70,7 +71,7 @@ class LookAround:
 
     @property
     def is_waiting(self) -> bool:
-        """Return True if its newest request has no outcome yet."""
+        """Return True if the newest request has no outcome yet."""
         return self.tickets[-1].outcome is None
 
     def __call__(self, tick: int, observation: Observation) -> None:
@@ -98,9 +99,9 @@ class JointRecord:
     """State of the joint in consecutive slots."""
 
     angle_rad: FloatArray
-    """(n_slots,) as the encoder reads it."""
+    """(n_slots,) angle measured by the encoder."""
     set_point_rad: FloatArray
-    """(n_slots,) in force."""
+    """(n_slots,) present values."""
     stiffness: FloatArray
     """(n_slots,) in force."""
 
@@ -117,22 +118,22 @@ class HeadStory:
     events: tuple[Event, ...]
     """The whole trace."""
     tick_s: float
-    """Length of its ticks in s."""
+    """Length of a tick in s."""
     first_token: TokenId
     new_token: TokenId | None
-    """None: it did not cool within the behaviour's patience."""
+    """New token; None: the motor did not cool while the behaviour waited."""
     refused: tuple[Rejected, ...]
-    """Commands of the behaviour."""
+    """Refused commands of the behaviour."""
     hot_s: float
-    """Simulated time at which it was taken, in s."""
+    """Simulated time in s at which `hotEngine` took the joint."""
     hot_degc: float
-    """Reported then, in °C."""
+    """Reported temperature at that time, in °C."""
     cool_s: float
-    """Simulated time at which it was given back, in s."""
+    """Simulated time in s at which the joint was returned."""
     cool_degc: float
     before: JointRecord
     while_hot: JointRecord
-    """The second after it was taken."""
+    """First second after `hotEngine` took the joint."""
     after: JointRecord
 
 
@@ -194,7 +195,7 @@ def _simulate(
 
 
 def _record(body: RobotWithLedger, joint: int, duration_s: float) -> JointRecord:
-    """Run with physics and return what the joint did."""
+    """Run with physics and return the record of the joint."""
     rows: list[tuple[float, float, float]] = []
     end = body.tick + body.cfg.ledger.ticks(duration_s)
     while body.tick < end:

@@ -1,4 +1,4 @@
-"""An event trace in words, for lessons: what happened, not what was only noted."""
+"""Event trace in words, for lessons, without events that change nothing."""
 
 from collections.abc import Iterable, Iterator
 
@@ -18,11 +18,11 @@ from nao_testbed.controllers.arbitration.events import (
 )
 
 LONGEST_LIST = 4
-"""Names in a row before the rest is only counted."""
+"""Largest number of listed names; further ones are counted."""
 
 
 def story_lines(events: Iterable[Event], tick_s: float) -> Iterator[str]:
-    """Yield a line for each event that changes something, its time in s in front."""
+    """Yield one line per event that changes something, with its time in s in front."""
     for event in events:
         text = _in_words(event)
         if text:

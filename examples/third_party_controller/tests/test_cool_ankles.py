@@ -1,4 +1,4 @@
-"""Promises of `cool_ankles`, for a robot with an ankle 2 degrees off, on a slope."""
+"""Requirements on `cool_ankles`, on a slope, with an ankle 2 degrees off."""
 
 import pytest
 from cool_ankles import ANKLES, CoolAnkles, make_controller

@@ -14,17 +14,18 @@ from nao_testbed.controllers.interface.panel import (
 
 ANKLES = ("LAnklePitch", "LAnkleRoll", "RAnklePitch", "RAnkleRoll")
 WARM_DEGC = 40.0
-"""Up to here an ankle may use all of its torque."""
+"""Temperature in °C up to which an ankle may use its full torque."""
 HOT_DEGC = 50.0
-"""From here on it may use the least that it is left."""
+"""Temperature in °C from which an ankle has its minimum limit."""
 LEAST = 0.3
-"""At 0.2 a NAO with an ankle 2 degrees off falls over a push of 5 N."""
+"""Minimum limit; at 0.2, a NAO with an ankle 2 degrees off falls after a push of 5
+N."""
 CHANGE_PER_S = 0.5
 """Largest rate of change of the limit, in 1/s: a step would make the robot jerk."""
 
 
 class CoolAnkles:
-    """Stiffness 1, but that of an ankle falls with its temperature."""
+    """Stiffness 1, except for ankles, whose stiffness falls with temperature."""
 
     name = "cool_ankles"
 
@@ -43,7 +44,7 @@ class CoolAnkles:
         self._time_s: float | None = None
 
     def step(self, observation: Observation) -> Limits:
-        """Return the limits that hold for the next 20 ms."""
+        """Return the limits for the next 20 ms."""
         before = self._time_s
         passed_s = 0.0 if before is None else observation.time_s - before
         self._time_s = observation.time_s
@@ -59,7 +60,7 @@ class CoolAnkles:
         return Limits(stiffness=self._stiffness.copy())
 
     def panel(self) -> Panel:
-        """Return what the page `nao-testbed live` shows of it; optional."""
+        """Return the panel for the page of `nao-testbed live`; optional."""
         stiffness = self._stiffness[self._ankles]
         return Panel(
             columns=("°C", "stiffness"),
@@ -78,13 +79,13 @@ class CoolAnkles:
         )
 
     def change_setting(self, name: str, value: SettingValue) -> None:
-        """Take over what a person set on the panel, which has checked it."""
+        """Apply a setting that a person changed; the panel has checked it."""
         assert name == "least"
         self._least = float(value)
 
 
 def make_controller(argument: str | None) -> CoolAnkles:
-    """Make the controller of `cool_ankles` or, say, `cool_ankles:0.4`."""
+    """Create the controller for `cool_ankles` or, for example, `cool_ankles:0.4`."""
     if argument is None:
         return CoolAnkles()
     try:
