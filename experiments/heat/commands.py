@@ -23,7 +23,7 @@ from nao_testbed.experiments.common.options import (
 from nao_testbed.experiments.common.options.completion import (
     controllers as complete_controllers,
 )
-from nao_testbed.experiments.common.options.completion import postures
+from nao_testbed.experiments.common.options.completion import joints, one_of, postures
 from nao_testbed.experiments.common.signals import install_stop_handlers
 
 if TYPE_CHECKING:
@@ -153,6 +153,7 @@ def identify_command(
             metavar="NAME",
             help="Joint to identify; repeatable for a run: several "
             "joints of one motor type give better results.",
+            autocompletion=joints,
         ),
     ] = None,
     ambient: Annotated[
@@ -204,7 +205,8 @@ def xray_command(
         str,
         typer.Option(
             help="Position of the feet. placed: as in the posture, within 2 mm and "
-            "0.5°; anywhere: unknown."
+            "0.5°; anywhere: unknown.",
+            autocompletion=one_of("placed", "anywhere"),
         ),
     ] = "placed",
     floor: Annotated[
@@ -255,11 +257,17 @@ def xray_command(
     ] = False,
     posture: Annotated[
         str | None,
-        typer.Option(help="With --trials: posture to hold; default: the robot's."),
+        typer.Option(
+            help="With --trials: posture to hold; default: the robot's.",
+            autocompletion=postures,
+        ),
     ] = None,
     engine: Annotated[
         str | None,
-        typer.Option(help="With --trials: physics engine, pybullet or mujoco."),
+        typer.Option(
+            help="With --trials: physics engine, pybullet or mujoco.",
+            autocompletion=one_of("pybullet", "mujoco"),
+        ),
     ] = None,
     columns: MapOption = None,
     robot: RobotOption = None,
@@ -348,7 +356,11 @@ def posture_search_command(
     ] = False,
     keep: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Joint or group to keep fixed; repeatable."),
+        typer.Option(
+            metavar="NAME",
+            help="Joint or group to keep fixed; repeatable.",
+            autocompletion=joints,
+        ),
     ] = None,
     free_feet: Annotated[
         bool,

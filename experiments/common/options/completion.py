@@ -43,6 +43,11 @@ def postures(context: typer.Context, incomplete: str) -> list[str]:
     return _starting(_first_column(context, "postures.csv"), incomplete)
 
 
+def joints(context: typer.Context, incomplete: str) -> list[str]:
+    """Return the joints of the robot."""
+    return _starting(_first_column(context, "joints.csv"), incomplete)
+
+
 def joint_values(context: typer.Context, incomplete: str) -> list[str]:
     """Return the joints of the robot, each followed by `=`."""
     names = [f"{name}=" for name in _first_column(context, "joints.csv")]

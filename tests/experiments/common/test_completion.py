@@ -22,6 +22,11 @@ from tests.robots_once import TWO_LEG
         ("scenario run hot", ["hot_dance"]),
         ("live hot", ["hot_dance"]),
         ("posture-search PoseI", ["PoseInit"]),
+        ("posture-search Stand --keep LAn", ["LAnklePitch", "LAnkleRoll"]),
+        ("identify log.csv --joint LAn", ["LAnklePitch", "LAnkleRoll"]),
+        ("xray --posture PoseI", ["PoseInit"]),
+        ("xray --engine m", ["mujoco"]),
+        ("xray --feet a", ["anywhere"]),
     ],
 )
 def test_a_shell_gets_the_values(
