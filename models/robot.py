@@ -509,14 +509,9 @@ class Robot:
         return self.postures[stored]
 
     def posture_name(self, requested: str | None, role: PostureRole = "default") -> str:
-        """Return the name of a posture that is given by its name or role.
+        """Return the name of a posture that is given by its name or role, unchecked.
 
-        This method does not check it; `posture` does.
-
-        Args:
-            requested: name or role; None: that of `role`, or else of the role
-                `default`, or else the first posture.
-            role: used if none is requested.
+        None is that of `role`, or else of the role `default`, or else the first one.
         """
         roles: Mapping[Any, str] = self.roles.postures
         if requested is None:
@@ -526,23 +521,14 @@ class Robot:
         return requested if is_stored else roles.get(requested, requested)
 
     def head(self, feature: str) -> tuple[str, str]:
-        """Return the joints that pan and tilt the head.
-
-        Raises:
-            MissingRole: the robot has none; the message names the feature.
-        """
+        """Return the joints that pan and tilt the head; raise `MissingRole`."""
         return self.need_role(self.roles.head, "head", feature).joints
 
     def need_role(self, value: RoleT | None, role: str, feature: str) -> RoleT:
-        """Return the value of a role.
-
-        Args:
-            value: field of `roles`.
-            role: its name.
-            feature: user of the role, as the subject of a sentence.
+        """Return the value of a role, a field of `roles`, for a feature.
 
         Raises:
-            MissingRole: the value is None or empty.
+            MissingRole: it is None or empty.
         """
         if not value:
             raise MissingRole(self.name, role, feature)
