@@ -1,10 +1,10 @@
-"""Policies: laws from observations to set-points, learnt elsewhere, as controllers.
+"""Learnt policies from observations to set-points, as controllers.
 
 policy          interface for Python policies, and the controller that runs one
 layout          names, gains and observation of a policy, from metadata or YAML
-metadata        metadata that holosoma and mjlab write into their ONNX files
-terms           observation vector, term by term
+metadata        conversion of the metadata of ONNX files of holosoma and mjlab
+terms           observation vector, composed of terms
 onnx_policy     policy in an ONNX file
-choice          text `policy:FILE` of a command line to its controller
+choice          controller from the text `policy:FILE` of a command line
 layouts/        layouts of published policies whose files do not contain them
 """

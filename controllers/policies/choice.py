@@ -1,4 +1,4 @@
-"""Text that names a policy, and its controller.
+"""Creation of the controller of a policy from its text.
 
 policy:FILE.onnx
 policy:FILE.onnx+command=0.3/0/0+layout=FILE.yaml
@@ -21,7 +21,7 @@ _OPTION = re.compile(rf"\+(?=(?:{'|'.join(_KEYS)})=)")
 
 
 def make_policy_controller(argument: str | None) -> PolicyController:
-    """Create the controller that a text without `policy:` names.
+    """Create the controller from a text without the prefix `policy:`.
 
     Raises:
         BadInput: the file or an option cannot be used.
@@ -68,7 +68,7 @@ def _python_policy(text: str) -> Policy:
         raise BadInput(f"policy {path} is not a file; give one, as in FILE.py:CLASS.")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
-    assert spec.loader is not None  # it ends in .py
+    assert spec.loader is not None  # since the suffix is .py
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
@@ -81,7 +81,7 @@ def _python_policy(text: str) -> Policy:
             and name in {"", kind.__name__}
         ]
         made = kinds[0]() if len(kinds) == 1 else None
-    except FOREIGN_ERRORS as error:  # whatever a foreign module raises
+    except FOREIGN_ERRORS as error:  # any error of the user's module
         raise BadInput(
             f"policy {path} cannot be loaded: {type(error).__name__}: {error}."
         ) from error

@@ -38,55 +38,55 @@ _FORM = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
 class Term(BaseModel):
-    """One part of the observation vector."""
+    """Part of the observation vector."""
 
     model_config = _FORM
 
     term: TermName
-    """See `terms`."""
+    """Name of the term, see `terms`."""
     scale: Real | tuple[Real, ...] = 1.0
-    """Factor, or one for each element."""
+    """Factor of all elements, or one per element."""
     history: Annotated[int, Field(ge=1, le=1000)] = 1
-    """Number of steps that it holds, the oldest first."""
+    """Number of steps in the part, oldest first."""
 
 
 class PolicyLayout(BaseModel):
-    """Values of a layout; None: not given."""
+    """Layout of a policy; None: the value is not given."""
 
     model_config = _FORM
 
     joints: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
     """Joint names in the policy's order; the suffix `_joint` may be missing."""
     kp: tuple[NotNegative, ...] | None = None
-    """Gain of each of its joints in N·m/rad; None: the robot's own."""
+    """Proportional gains of these joints in N·m/rad; None: the robot's."""
     kd: tuple[NotNegative, ...] | None = None
-    """In N·m·s/rad."""
+    """Derivative gains of these joints in N·m·s/rad; None: the robot's."""
     default: str | tuple[Real, ...] | None = None
-    """Name of a posture, or the angle of each of its joints in rad."""
+    """Set-points at action 0: name of a posture, or angles of these joints in rad."""
     action_scale: Real | tuple[Real, ...] = 1.0
-    """Rad per unit of the action, or one for each joint."""
+    """Angle in rad per unit of the action, common or per joint."""
     action_clip: Positive | None = None
-    """Largest |action|; None: not limited."""
+    """Largest |action|; None: no limit."""
     period_s: Positive = 0.02
-    """Time between two steps."""
+    """Time between two steps in s."""
     gait_period_s: Positive = 1.0
-    """Time of a cycle of the terms `phase_sin` and `phase_cos`."""
+    """Period in s of the terms `phase_sin` and `phase_cos`."""
     command_ranges: tuple[tuple[Real, Real], ...] | None = None
     """Smallest and largest command of x, y in m/s and yaw in rad/s."""
     observation: Annotated[tuple[Term, ...], Field(min_length=1)] | None = None
     """Terms in the order of the vector."""
 
     def over(self, below: "PolicyLayout") -> "PolicyLayout":
-        """Return a layout with the values of this one, else those of `below`."""
+        """Return a copy whose missing values come from `below`."""
         given = {name: getattr(self, name) for name in self.model_fields_set}
         return below.model_copy(update=given)
 
 
 def layout_from(values: Mapping[str, Any], where: str) -> PolicyLayout:
-    """Return a layout of plain values.
+    """Return a layout from plain values.
 
     Args:
-        values: by the names of `PolicyLayout`.
+        values: field names of `PolicyLayout` to values.
         where: source of the values, for messages.
 
     Raises:
@@ -117,11 +117,11 @@ class FittedLayout:
 
     layout: PolicyLayout
     index: NDArray[np.intp]
-    """(n_actions,) place of each of its joints in the robot's arrays."""
+    """(n_actions,) index of each joint of the policy in the robot's arrays."""
     default: FloatArray
-    """(n_joints,) set-points at action 0; other joints keep theirs, in rad."""
+    """(n_joints,) set-points at action 0, in rad; joints without actions keep them."""
     scale: FloatArray
-    """(n_actions,) in rad."""
+    """(n_actions,) angle per unit of the action, in rad."""
     gains: ServoGains | None
     terms: tuple[Term, ...]
 
@@ -134,11 +134,12 @@ class FittedLayout:
         Args:
             layout: layout of the policy.
             robot: robot.
-            own: gains of the joints that the policy does not have.
+            own: gains of the joints without actions.
             where: name of the policy, for messages.
 
         Raises:
-            BadInput: something is missing, of the wrong length, or not on this robot.
+            BadInput: a value is missing, has the wrong length, or does not fit this
+                robot.
         """
         joints, terms = layout.joints, layout.observation
         if joints is None:

@@ -1,7 +1,7 @@
-"""Metadata that exporters write into ONNX files, as layouts.
+"""Conversion of the metadata of ONNX files, written by exporters, to layouts.
 
 holosoma (0.1.3) writes JSON: `dof_names`, `kp`, `kd`, `command_ranges`; the observation
-is in its configuration, here in `layouts/holosoma-ROBOT.yaml`.
+is part of its configuration, here in `layouts/holosoma-ROBOT.yaml`.
 
 mjlab (1.6) writes comma-separated texts: `joint_names`, `joint_stiffness`,
 `joint_damping`, `default_joint_pos`, `action_scale`, `observation_names`.
@@ -29,14 +29,14 @@ MJLAB_TERMS = {
     "joint_vel": "joint_velocity",
     "actions": "last_action",
 }
-"""Observation terms of mjlab to ours."""
+"""Observation term of mjlab to our term."""
 _HOLOSOMA_COMMANDS = ("lin_vel_x", "lin_vel_y", "ang_vel_yaw")
 
 
 def layout_of_metadata(
     metadata: Mapping[str, str], robot: Robot, where: str
 ) -> PolicyLayout:
-    """Return the layout that the metadata of an ONNX file describe.
+    """Return the layout described by the metadata of an ONNX file.
 
     Args:
         metadata: key to text.
@@ -44,7 +44,7 @@ def layout_of_metadata(
         where: name of the file, for messages.
 
     Raises:
-        BadInput: a value is invalid or of an unknown kind.
+        BadInput: a value is invalid or has an unknown type.
     """
     if "dof_names" in metadata:
         return _of_holosoma(metadata, robot, where)

@@ -43,8 +43,9 @@ class OnnxPolicy:
 
         Args:
             path: ONNX file.
-            layout: YAML file with what its metadata lack; see `PolicyLayout`.
-            command: velocity to walk with: x, y in m/s, yaw in rad/s.
+            layout: YAML file with the values missing from the metadata; see
+                `PolicyLayout`.
+            command: commanded velocity: x, y in m/s, yaw in rad/s.
 
         Raises:
             ExtraMissing: onnxruntime is not installed.
@@ -105,7 +106,7 @@ class OnnxPolicy:
 
     @property
     def joint_places(self) -> NDArray[np.intp]:
-        """(n_actions,) place of each of its joints in the robot's arrays; a copy."""
+        """(n_actions,) index of each joint of the policy in robot arrays; a copy."""
         return self._fitted.index.copy()
 
     def step(self, observation: Observation) -> FloatArray:
@@ -118,7 +119,7 @@ class OnnxPolicy:
         vector.fill(observation)
         try:
             (found,) = self._session.run([self._output], {self._input: vector.values})
-        except Exception as error:  # whatever onnxruntime raises
+        except Exception as error:  # any error of onnxruntime
             raise BadInput(f"{self._where}: {_first_line(error)}") from error
         action = np.asarray(found, dtype=np.float64).reshape(-1)
         if action.shape != vector.last_action.shape:
@@ -161,7 +162,7 @@ def _session(path: Path, where: str) -> Any:
         return onnxruntime.InferenceSession(
             str(path), options, providers=["CPUExecutionProvider"]
         )
-    except Exception as error:  # whatever onnxruntime raises
+    except Exception as error:  # any error of onnxruntime
         raise BadInput(
             f"{where} cannot be loaded by onnxruntime {onnxruntime.__version__}: "
             f"{_first_line(error)}"
@@ -174,10 +175,10 @@ def _first_line(error: BaseException) -> str:
 
 
 def _only(values: list[Any], kind: str, where: str) -> tuple[str, int | None]:
-    """Return the name and size of a network's only input or output.
+    """Return name and size of the only input or output of a network.
 
     Raises:
-        BadInput: there are several, or it is not a vector of float32.
+        BadInput: there are several, or the only one is not a vector of float32.
     """
     if len(values) != 1:
         names = ", ".join(value.name for value in values)

@@ -12,8 +12,8 @@
 
     controller = PolicyController(Hold())
 
-A policy moves set-points; the servos hold them with the policy's gains, and stiffness
-stays 1.
+A policy returns set-points; the servos track them with the policy's gains and stiffness
+1.
 """
 
 from collections import Counter
@@ -33,10 +33,10 @@ from nao_testbed.models.values import FloatArray, as_numbers, check_seconds, sho
 
 
 class Policy(Protocol):
-    """Law from observations to set-points."""
+    """Policy from observations to set-points."""
 
     name: str
-    """For tables and run folders."""
+    """Name in tables and run folders."""
     period_s: float
     """Time between two steps in s, a multiple of the control period."""
 
@@ -51,7 +51,7 @@ class PolicyController:
     """Controller that runs a policy at the policy's own rate."""
 
     def __init__(self, policy: Policy, name: str | None = None) -> None:
-        """Take the policy, and a name in place of the policy's own."""
+        """Create the controller; None: the policy's name."""
         self.policy = policy
         self.name = name or policy.name
         self.period_s = check_seconds(
@@ -59,7 +59,7 @@ class PolicyController:
         )
         """Time between two steps of the policy, in s."""
         self.flag_counts: Counter[str] = Counter()
-        """Steps of the policy with a set-point beyond the range of its joint."""
+        """Number of steps with a set-point outside the range of its joint."""
         self._robot: Robot | None = None
 
     def reset(self, robot: Robot) -> None:
@@ -81,8 +81,8 @@ class PolicyController:
         """Return stiffness 1, the gains, and the set-points of the last step.
 
         Raises:
-            BadInput: `reset` was not called, or the policy returned something else
-                than one finite number per joint.
+            BadInput: `reset` was not called, or the policy did not return one finite
+                number per joint.
         """
         robot = require_robot(self._robot)
         now = observation.time_s

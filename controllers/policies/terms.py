@@ -1,17 +1,17 @@
-"""Observation vector of a policy, term by term, in arrays that are kept.
+"""Observation vector of a policy, composed of terms, in preallocated arrays.
 
 angular_velocity    gyro in the base's frame, 3, rad/s
 gravity             direction of gravity in that frame, 3; (0, 0, -1) upright
-command             velocity to walk with: x, y in m/s, yaw in rad/s
-command_xy          its first two elements
-command_yaw         its last one
-joint_position      measured angle minus default, of each of the policy's joints, rad
-joint_velocity      of each of its joints, rad/s
+command             commanded velocity: x, y in m/s, yaw in rad/s
+command_xy          x and y of the command
+command_yaw         yaw of the command
+joint_position      measured angle minus default, per joint of the policy, rad
+joint_velocity      velocity per joint of the policy, rad/s
 last_action         output of the last step, before scale and clip
-phase_sin           of the phases of both feet, 2
-phase_cos           the same
+phase_sin           sine of the phases of both feet, 2
+phase_cos           cosine of the phases of both feet, 2
 
-The phases start at (0, π) and advance by 2π a gait period; they stay at (π, π) while
+The phases start at (0, π) and advance by 2π per gait period; they stay at (π, π) while
 the command is zero [holosoma].
 """
 
@@ -26,33 +26,33 @@ from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.values import FloatArray
 
 Fill = Callable[[Observation, FloatArray], None]
-"""Writes a term of an observation into an array."""
+"""Function that writes a term of an observation into an array."""
 STANDING_COMMAND = 0.01
-"""Command in m/s and rad/s below which the phases stand [holosoma]."""
+"""Command in m/s and rad/s below which the phases do not advance [holosoma]."""
 
 
 class Gait:
-    """Phases of both feet."""
+    """Gait phases of both feet."""
 
     def __init__(self, command: FloatArray, step: float) -> None:
-        """Take the command (3,) and the phase of a step of the policy, in rad."""
+        """Store the command (3,) and the phase increment per step, in rad."""
         self._stands = bool(
             np.linalg.norm(command[:2]) < STANDING_COMMAND
             and abs(command[2]) < STANDING_COMMAND
         )
         self._step = step
         self.phase = np.full(2, np.pi) if self._stands else np.array([0.0, np.pi])
-        """(2,) in rad."""
+        """(2,) phases in rad."""
 
     def advance(self) -> None:
-        """Advance by a step."""
+        """Advance by one step."""
         if not self._stands:
             self.phase += self._step
             self.phase -= 2.0 * np.pi * (self.phase >= np.pi)
 
 
 class ObservationVector:
-    """Vector of a policy's input; `fill` once a step."""
+    """Input vector of a policy; call `fill` once per step."""
 
     def __init__(
         self, fitted: FittedLayout, robot: Robot, command: FloatArray, where: str
@@ -62,7 +62,7 @@ class ObservationVector:
         Args:
             fitted: layout of the policy.
             robot: robot of the run.
-            command: (3,) velocity to walk with.
+            command: (3,) commanded velocity.
             where: name of the policy, for messages.
 
         Raises:
@@ -76,7 +76,7 @@ class ObservationVector:
         n, layout = len(fitted.index), fitted.layout
         self._fitted = fitted
         self.last_action = np.zeros(n)
-        """(n_actions,) written by the caller after each step."""
+        """(n_actions,) last action, written by the caller after each step."""
         self._command = command
         self._gait = Gait(command, 2.0 * np.pi * layout.period_s / layout.gait_period_s)
         self._joint = np.zeros(n)
@@ -105,10 +105,10 @@ class ObservationVector:
         self._is_first = True
 
     def fill(self, observation: Observation) -> None:
-        """Write the vector for an observation.
+        """Compute the vector from an observation.
 
         Raises:
-            BadInput: the robot has no sensor of the attitude.
+            BadInput: the robot has no attitude sensor.
         """
         if not len(observation.gravity):
             raise BadInput(
@@ -132,7 +132,7 @@ class ObservationVector:
 
 
 class _Part:
-    """Place of a term in the vector."""
+    """Slice of a term in the vector."""
 
     def __init__(
         self, term: Term, size: int, fill: Fill, values: NDArray[np.float32], where: str

@@ -1,4 +1,4 @@
-"""Controller text of a policy and its short name; importing this loads little."""
+"""Controller text of a policy and its short name; this module imports quickly."""
 
 from collections.abc import Sequence
 from pathlib import PurePath
@@ -13,7 +13,7 @@ def policy_text(
 
     Args:
         file: ONNX file, or `FILE.py:CLASS`.
-        command: velocity to walk with, as `vx,vy,yaw`.
+        command: commanded velocity, as `vx,vy,yaw`.
         layout: YAML file.
     """
     options = {"command": command and command.replace(",", "/"), "layout": layout}
@@ -31,9 +31,9 @@ def policy_file(controller: str) -> str | None:
 
 
 def short_names(controllers: Sequence[str]) -> list[str]:
-    """Return names for tables and folders: a policy's file without folder and ending.
+    """Return names for tables and folders: a policy's file without folder and suffix.
 
-    Equal ones stay as they are.
+    Names that would be equal are not shortened.
     """
     found = []
     for text in controllers:

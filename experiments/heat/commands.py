@@ -52,7 +52,7 @@ def heat_command(
         float, typer.Option(help="Age in s of the sensor values that controllers see.")
     ] = 0.0,
     action_delay: Annotated[
-        float, typer.Option(help="Time in s until a decision is in force.")
+        float, typer.Option(help="Time in s until a decision takes effect.")
     ] = 0.0,
     preset: Annotated[
         str | None,

@@ -59,7 +59,7 @@ def live_command(
     preset: Annotated[
         str | None,
         typer.Option(
-            help="Base settings, overridden by the options; an empty text selects "
+            help="Base settings, overridden by the options; an empty string selects "
             "none. Default: document, if it fits the robot.",
             autocompletion=PRESET_COMPLETION,
         ),

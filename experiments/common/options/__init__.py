@@ -228,7 +228,7 @@ CommandOption = Annotated[
     typer.Option(
         "--command",
         metavar="VX,VY,YAW",
-        help="Velocity that the policies walk with, in m/s and rad/s; default: stand.",
+        help="Commanded velocity of the policies, in m/s and rad/s; default: stand.",
     ),
 ]
 

@@ -65,7 +65,7 @@ def serve(
     preset: Annotated[
         str,
         typer.Option(
-            help="Base settings, overridden by the options; an empty text selects "
+            help="Base settings, overridden by the options; an empty string selects "
             "none.",
             autocompletion=PRESET_COMPLETION,
         ),
