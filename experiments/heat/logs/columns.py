@@ -134,7 +134,7 @@ def match_columns(
 ) -> list[Match]:
     """Return the meanings of all known columns; numbered joints keep their numbers.
 
-    Names of other programs are used only if no column except the time has one of ours.
+    Names of other programs are used for signals of which no column has one of ours.
 
     Args:
         columns: names of the columns.
@@ -151,12 +151,12 @@ def match_columns(
         mapped = (_fitting(line, column, robot) for line in given)
         if name := next(filter(None, mapped), None):
             found.append(Match(column, name, GIVEN))
-        elif find_signal(column) and not column.rpartition(".")[2].isdecimal():
-            found.append(Match(column, column, OWN))
+        elif name := _own_name(column):
+            found.append(Match(column, name, OWN))
         else:
             rest.append(column)
-    is_own = any(m.dialect == OWN and not _is_time(m) for m in found)
-    lines = [one for one in _table()[0] if one.dialect == TIME or not is_own]
+    own = {_signal_of(m.name) for m in found if m.dialect == OWN}
+    lines = _table()[0]
     ranked, labels = [], {}
     for column in rest:
         bare, unit = _without_unit(column)
@@ -165,7 +165,7 @@ def match_columns(
         rank, name = next(((k, name) for k, name in fits if name), (0, ""))
         if name.startswith("label."):
             labels[name.removeprefix("label.")] = first_text(column)
-        elif name:
+        elif name and _signal_of(name) not in own:
             match = Match(column, _with_unit(name, unit), lines[rank].dialect)
             ranked.append((rank, match))
     has_time = any(map(_is_time, found))
@@ -178,6 +178,21 @@ def match_columns(
         names.add(one.name)
         found.append(one)
     return found
+
+
+def _own_name(column: str) -> str | None:
+    """Return our name for a column that has it, maybe with a unit in brackets."""
+    bare, unit = _without_unit(column)
+    if column.rpartition(".")[2].isdecimal():
+        return None
+    if find_signal(bare):
+        return _with_unit(bare, unit)
+    whole = f"{bare.lower()}_{unit}"
+    return whole if unit and find_signal(whole) else None
+
+
+def _signal_of(name: str) -> str:
+    return (find_signal(name) or ("",))[0]
 
 
 def _is_time(match: Match) -> bool:
@@ -240,8 +255,11 @@ def _fitting(line: _Line, column: str, robot: Robot | None) -> str | None:
 def of_motor(name: str, robot: Robot | None) -> str:
     """Return a name with the motor in place of the joint, for signals of motors."""
     prefix, _, member = name.partition(".")
-    signal = (find_signal(name) or ("",))[0]
-    if robot is None or signal not in OF_MOTORS or member not in robot.joint_names:
+    if (
+        robot is None
+        or _signal_of(name) not in OF_MOTORS
+        or member not in robot.joint_names
+    ):
         return name
     return f"{prefix}.{robot.joints[robot.joint_index(member)].motor}"
 

@@ -6,6 +6,7 @@ values become missing ones. All else is left to the checks of each command.
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from scipy.ndimage import median_filter
@@ -40,6 +41,8 @@ FROZEN_ROWS, FROZEN_S = 20, 1.0
 frozen."""
 BEYOND_RAD = 0.35
 """Largest plausible angle of a joint beyond its stops."""
+WARM_DEGC = 10.0
+"""Where all other temperatures are higher, 0 °C is no temperature."""
 HOT_DEGC = 60.0
 """If all motors are hotter, the temperatures are assumed to be in °F."""
 SIGN_S, SIGN_ROWS = 60.0, 6000
@@ -191,24 +194,26 @@ def _without_frozen(log: Log) -> Log:
 
 def _without_dropouts(log: Log) -> Log:
     for signal in (*FAR, "current", "torque", "accelerometer"):
-
-        def dropped(values: FloatArray, far: float = FAR.get(signal, 0.0)) -> BoolArray:
-            known = np.isfinite(values)
-            middle = np.full_like(values, np.nan)
-            if known.sum() < MIN_ROWS:
-                return ~known & known
-            middle[known] = median_filter(values[known], WINDOW, mode="nearest")
-            off = np.abs(values - middle)
-            sd = 1.4826 * float(np.nanmedian(off))
-            least = far or NOISES * sd
-            bad = off > max(least, 1e-9)
-            if not far:
-                bad &= off > 0.2 * np.nanmax(np.abs(middle)) + NOISES * sd
-            bad |= (values == 0.0) & (off > max(NOISES * sd, 0.01))
-            return np.asarray(bad & (bad.mean() < MOST_DROPPED))
-
-        log = _emptied(log, (signal,), dropped, "far from its neighbours")
+        find = partial(_dropped, signal)
+        log = _emptied(log, (signal,), find, "far from its neighbours")
     return log
+
+
+def _dropped(signal: str, values: FloatArray) -> BoolArray:
+    known, far = np.isfinite(values), FAR.get(signal, 0.0)
+    if known.sum() < MIN_ROWS:
+        return np.zeros(len(values), dtype=np.bool_)
+    middle = np.full_like(values, np.nan)
+    middle[known] = median_filter(values[known], WINDOW, mode="nearest")
+    off = np.abs(values - middle)
+    noise = NOISES * 1.4826 * float(np.nanmedian(off))
+    bad = off > (far or noise + 0.2 * float(np.nanmax(np.abs(middle))))
+    bad |= (values == 0.0) & (off > max(noise, 0.01))
+    bad &= bad.mean() < MOST_DROPPED
+    others = values[known & (values != 0.0)]
+    if signal == "temperature" and others.size and others.min() > WARM_DEGC:
+        bad |= values == 0.0  # a sensor that has failed, for however long
+    return np.asarray(bad)
 
 
 def _emptied(
@@ -239,7 +244,8 @@ def _emptied(
 def _upright(log: Log) -> Log:
     """Invert an accelerometer whose measured gravity points downwards."""
     axes = log.signals.get("accelerometer", {})
-    if "z" not in axes or not np.nanmedian(axes["z"]) < 0.0:
+    up = axes.get("z", np.zeros(0))
+    if not np.isfinite(up).any() or np.nanmedian(up) >= 0.0:
         return log
     turned = {axis: -values for axis, values in axes.items()}
     what = "accelerometer with gravity downward: sign inverted"

@@ -8,6 +8,7 @@ import numpy as np
 
 from nao_testbed.experiments.heat.logs.bags import is_bag, read_bag
 from nao_testbed.experiments.heat.logs.columns import (
+    GIVEN,
     OWN,
     TIME,
     Match,
@@ -74,6 +75,8 @@ def table_of(path: Path) -> LogTable:
 
 def _log_of(table: LogTable, robot: Robot | None, entries: Sequence[str]) -> Log:
     matches = match_columns(table.names, robot, entries, table.first_text)
+    if table.run_state is not None:
+        matches = [one for one in matches if one.dialect in {OWN, GIVEN}]
     columns = {match.column: table.numbers(match.column) for match in matches}
     repairs = []
     if table.comma_rows:

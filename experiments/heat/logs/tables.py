@@ -114,7 +114,7 @@ def read_parquet(path: Path) -> "pd.DataFrame":
     """Read a Parquet file; its index and the items of lists become columns.
 
     Raises:
-        BadInput: the file is not a Parquet file.
+        BadInput: the file is not a Parquet file, or has no rows.
     """
     import pandas as pd  # noqa: PLC0415  # slow
     import pyarrow as pa  # noqa: PLC0415  # slow
@@ -126,6 +126,8 @@ def read_parquet(path: Path) -> "pd.DataFrame":
             f"{path} cannot be read as Parquet: {str(error).splitlines()[0]} Give a "
             "Parquet file, a CSV file (.csv) or a run folder."
         ) from error
+    if frame.empty:
+        raise BadInput(f"{path} has no rows; give a file with data.")
     frame = _without_lists(frame, path)
     is_numbered = isinstance(frame.index, pd.RangeIndex)
     is_named = frame.index.name is not None or frame.index.dtype.kind == "M"
@@ -237,6 +239,9 @@ def _read_rows(path: Path) -> tuple[list[str], _Rows]:
         )
     if not body:
         raise BadInput(f"{path} has a header and no rows; give a file with data.")
+    if len(body) > 1 and len(body[0][1]) == len(header) and _is_units(body):
+        units = body.pop(0)[1]
+        header = [f"{n} [{u.strip()}]" for n, u in zip(header, units, strict=True)]
     for number, cells in body:
         if len(cells) != len(header):
             raise BadInput(
@@ -244,6 +249,13 @@ def _read_rows(path: Path) -> tuple[list[str], _Rows]:
                 "the header; give every row as many."
             )
     return header, body
+
+
+def _is_units(body: _Rows) -> bool:
+    """Return True if the first row has words where the second one has numbers."""
+    first, second = (",".join(filter(None, cells)) for _, cells in body[:2])
+    has_words = any(c.strip().lower() not in MISSING for c in body[0][1])
+    return has_words and not re.search(r"\d", first) and _is_numbers(second)
 
 
 def _is_numbers(line: str) -> bool:

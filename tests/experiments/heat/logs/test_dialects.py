@@ -187,15 +187,16 @@ def test_a_time_that_may_be_seconds_or_milliseconds_is_asked_for(
         "# time_s temperature_degc\n0 30\n1 31\n",
         "time (s)\tTemperature (°C)\n0\t30\n1\t31\n",
         "time [s], temperature_degc\n0, 30\n1, 31\n",
+        "time_s,temperature\ns,degC\n0,30\n1,31\n",
+        "datetime,temperature (C)\n2026-11-27 10:00:00,30\n2026-11-27 10:00:01,31\n",
     ],
 )
 def test_a_table_of_any_form_is_read(text: str, tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text(text, encoding="utf-8")
     log = read_log(path)
-    np.testing.assert_allclose(log.time_s, [0.0, 1.0])
-    if "Temperature" not in text:
-        np.testing.assert_allclose(log.signals["temperature"][""], [30.0, 31.0])
+    np.testing.assert_allclose(log.time_s - log.time_s[0], [0.0, 1.0])
+    np.testing.assert_allclose(log.signals["temperature"][""], [30.0, 31.0])
 
 
 def test_parquet_with_an_index_of_dates_is_read(tmp_path: Path) -> None:
@@ -255,3 +256,10 @@ def test_log_columns_says_what_is_known_and_missing_and_writes_a_map(
     assert "identify" not in found.output
     seen = seen_in(path, nao, str(file))
     assert_alike(seen, seen_in(nao_run, nao), nao)
+
+
+def test_a_file_without_rows_is_refused(nao: Robot, tmp_path: Path) -> None:
+    path = tmp_path / "log.parquet"
+    pd.DataFrame({"time_s": [], "q.LKneePitch": []}).to_parquet(path)
+    with pytest.raises(BadInput, match=r"log\.parquet has no rows; give"):
+        read_log(path, nao)

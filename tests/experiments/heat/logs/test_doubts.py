@@ -205,3 +205,15 @@ def test_a_fit_with_impossible_constants_is_refused(nao: Robot, tmp_path: Path) 
     pd.DataFrame(columns).to_csv(path, index=False)
     with pytest.raises(BadInput, match=r"R/C = -.* cannot be negative"):
         identify(IdentifyCfg(source=path, ambient_degc=25.0), nao)
+
+
+def test_a_temperature_sensor_that_fails_is_missing(nao: Robot, tmp_path: Path) -> None:
+    """Whole degrees, then 0 for the rest: before, an ambient far from any air."""
+    k = np.arange(600)
+    degc = np.where(k < 300, 30 + k // 40, 0)
+    path = tmp_path / "log.csv"
+    columns = {"time_s": k, "temperature_degc": degc, "current_a": np.ones(600)}
+    pd.DataFrame(columns).to_csv(path, index=False)
+    log = heat_log_of_file(read_log(path, nao))
+    assert "300 values of temperature" in log.repairs[0].what
+    assert log.records[0].is_known.sum() == 300
