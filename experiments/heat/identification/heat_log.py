@@ -170,11 +170,11 @@ def heat_log_of_file(
     if np.isfinite(degc).any() and not cfg.trusts_units:
         _reject_impossible(log, degree_name, degc)
     largest = np.nanmax(np.abs(current), initial=0.0)
-    if largest > LARGEST_CURRENT_A:
+    if largest > LARGEST_CURRENT_A and not cfg.trusts_units:
         raise BadInput(
             f"{log.path}: a current in {drive_name} is {largest:g} A, more than any "
             f"joint draws ({LARGEST_CURRENT_A:g} A); if it is in mA, name the column "
-            f"current_ma."
+            f"current_ma; otherwise give --trust-units."
         )
     built = _build(log, motor, degc, current, cfg.gap_s)
     if not motor:

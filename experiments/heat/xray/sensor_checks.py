@@ -160,12 +160,13 @@ def _range_of(signal: str, name: str, robot: Robot) -> tuple[float, float, str, 
     match signal:
         case "current":
             hint = f"no joint draws more; name a column in mA current_ma.{name}"
-            return -LARGEST_CURRENT_A, LARGEST_CURRENT_A, "A", hint
+            constant = robot.motors[robot.motor_index(name)].one_node.torque_constant
+            most = max(LARGEST_CURRENT_A, 2.0 * _most_torque(robot, name) / constant)
+            return -most, most, "A", hint
         case "torque":
-            joints = robot.motors[robot.motor_index(name)].joints
-            most = max(robot.joints[robot.joint_index(j)].effort_limit for j in joints)
+            most = 2.0 * _most_torque(robot, name)
             hint = "the motor's maximum at the joint is lower"
-            return -2.0 * most, 2.0 * most, "N·m", hint
+            return -most, most, "N·m", hint
         case "temperature":
             hint = f"a motor has {COLDEST_DEGC:g} to {HOTTEST_DEGC:g} °C; give °C"
             return COLDEST_DEGC, HOTTEST_DEGC, "°C", hint
@@ -176,6 +177,12 @@ def _range_of(signal: str, name: str, robot: Robot) -> tuple[float, float, str, 
         f"need the column name {signal}_deg.{name}"
     )
     return low, high, "rad", hint
+
+
+def _most_torque(robot: Robot, motor: str) -> float:
+    """Return the largest effort limit of a motor's joints in N·m."""
+    joints = robot.motors[robot.motor_index(motor)].joints
+    return max(robot.joints[robot.joint_index(j)].effort_limit for j in joints)
 
 
 def _refuse_loads(log: Log, robot: Robot) -> None:

@@ -1,6 +1,7 @@
 """Logs of three kinds give the same; wrong ones are refused with place and value."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -115,6 +116,22 @@ def test_a_value_in_another_unit_is_refused(
     wrong = frame.copy()
     wrong[column] *= factor
     refused(write(wrong), robot, said)
+
+
+def test_a_strong_motor_draws_more_than_one_of_a_nao(
+    frame: pd.DataFrame, robot: Robot, write: Callable[..., Path]
+) -> None:
+    """25 A are a wrong unit for a NAO, but 20 N·m at 0.8 N·m/A of a G1."""
+    drawn = frame.copy()
+    drawn["current.LAnklePitch"] = 25.0
+    path = write(drawn)
+    refused(path, robot, "LAnklePitch is 25 A")
+    joints = tuple(replace(joint, effort_limit=50.0) for joint in robot.joints)
+    strong = replace(robot, joints=joints)
+    assert (
+        check_sensors(read_log(path), strong).signals["current"]["LAnklePitch"][0]
+        == 25.0
+    )
 
 
 def test_force_sensors_in_kg_and_gravity_in_g_are_refused(
