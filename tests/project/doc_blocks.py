@@ -58,6 +58,8 @@ NOT_RUN: Mapping[str, str] = MappingProxyType(
         "nao-testbed report runs/sweeps/*": FOLDER,
         "nao-testbed report * runs/emergency *": FOLDER,
         "nao-testbed identify runs/heat/fixed *": FOLDER,
+        "nao-testbed robot --from-urdf robots/*": "reads a package",
+        "nao-testbed * --robot my_g1*": FOLDER,
         "nao-testbed report * --to rerun": "needs rerun-sdk, which is not in the lock",
         "nao-testbed sweep * --scheduler tcp://HOST:8786": CLUSTER,
         "nao-testbed sweep * --scheduler tcp://LOGIN:8786": CLUSTER,
@@ -71,6 +73,7 @@ NOT_RUN: Mapping[str, str] = MappingProxyType(
 NOT_EXECUTED: Mapping[tuple[str, str], str] = MappingProxyType(
     {
         ("docs/measured/engines.md", "frame = read_sweep("): FOLDER,
+        ("docs/start/your_robot.md", "import pandas"): FOLDER,
         ("docs/measured/prediction.md", "import dataclasses"): MINUTES,
         (
             "docs/guides/regression_kit.md",
@@ -95,6 +98,8 @@ NOT_EXECUTED: Mapping[tuple[str, str], str] = MappingProxyType(
 TEXTS: Mapping[tuple[str, str], str] = MappingProxyType(
     {
         ("docs/start/install.md", "pip install"): INSTALL,
+        ("docs/start/your_robot.md", "pip install"): INSTALL,
+        ("docs/start/your_robot.md", "typical_postures"): "a part of robot.yaml",
         ("docs/start/first_controller.md", "pip install"): INSTALL,
         ("README.md", "Comparison with"): "a part of a console block of the first run",
         ("docs/concepts/stiffness_law.md", "|tau|"): "an equation",
