@@ -122,7 +122,7 @@ class Loop(Generic[AnyRobot]):
             goal: (n_joints,) set-points of the posture in rad; None: keep the robot's.
             control_period: cycle in s, a multiple of the physics step.
             observation_delay: age in s of the sensor values that the controller sees.
-            action_delay: time in s from a decision until it is in force.
+            action_delay: time in s until a decision takes effect.
 
         Raises:
             BadInput: a time is not a multiple of the physics step, or the control
@@ -158,7 +158,7 @@ class Loop(Generic[AnyRobot]):
         _check_period(controller, control_period)
 
     def _delay(self, observation_s: float, action_s: float) -> None:
-        """Prepare the queues of sensor values and decisions, both usually of one."""
+        """Prepare the queues that delay sensor values and decisions."""
         dt, ticks = self.sim.dt, self._ticks
         seen = ticks_of("observation delay", observation_s, dt) if observation_s else 0
         act = ticks_of("action delay", action_s, dt) if action_s else 0
@@ -168,7 +168,7 @@ class Loop(Generic[AnyRobot]):
         self._reads_at, self._writes_at = -seen % ticks, act % ticks
         pauses = ((self._reads_at, self._look), (self._writes_at, self._write_due))
         self._pauses = sorted((one for one in pauses if one[0]), key=lambda one: one[0])
-        """Ticks within a period at which to read or write, and the function."""
+        """Tick within a period, and the function called at it to read or write."""
 
     def close(self) -> None:
         """Release the robot in its present state for another loop."""
@@ -186,7 +186,7 @@ class Loop(Generic[AnyRobot]):
 
     @property
     def moved(self) -> FloatArray | None:
-        """(n_joints,) shift or set-points that it chose then, in rad; None: neither."""
+        """(n_joints,) shift or set-points decided last, in rad; None: neither."""
         target = self.decided.target
         return self.shift if target is None else target
 
@@ -219,7 +219,7 @@ class Loop(Generic[AnyRobot]):
         self._seen.append(self.sim.read())
 
     def _observe(self) -> Observation:
-        """Return the sensor values of the delay ago, with the time of now."""
+        """Return the delayed sensor values with the present time."""
         if not self._is_delayed:
             return self.sim.read()
         if not self._reads_at:
@@ -227,7 +227,7 @@ class Loop(Generic[AnyRobot]):
         return replace(self._seen[0], time_s=self.sim.time_s)
 
     def _write_due(self) -> None:
-        """Put the decision of the delay ago in force, once there is one."""
+        """Apply the delayed decision, if there is one."""
         if len(self._due) == self._due.maxlen:
             self._write(*self._due[0])
 
@@ -257,7 +257,7 @@ class Loop(Generic[AnyRobot]):
     def _follow_limp(self, stiffness: FloatArray, q: FloatArray) -> FloatArray:
         """Return the set-points in force; those of limp motors follow their joints.
 
-        This way an arm that hung down does not snap back when it becomes stiff again.
+        An arm that hung down therefore does not snap back when it becomes stiff again.
         """
         target, robot = self._in_force.copy(), self.sim.robot
         for joints in self._motors:
@@ -306,7 +306,7 @@ class Loop(Generic[AnyRobot]):
 
 
 def _check_period(controller: Controller, control_period: float) -> None:
-    """Refuse a controller whose own period the loop cannot keep."""
+    """Reject a controller whose period is not a multiple of the loop's."""
     period = getattr(controller, "period_s", None)
     if period is None:
         return

@@ -1,11 +1,11 @@
-"""Conversion of a URDF to a robot folder to fill in.
+"""Conversion of a URDF to a robot folder that the user completes.
 
     nao-testbed robot --from-urdf FILE DIR
 
 The URDF is copied in a plain form: massless links on fixed joints (`base_footprint`,
 `imu_link`, optical frames) are merged into their parents, and a collision mesh becomes
-its bounding box; without a readable file it becomes the box of the link's inertia. What
-a URDF does not hold (motors, gains, heating, soles, postures) is guessed and marked
+its bounding box; without a readable file it becomes the box of the link's inertia. Data
+that a URDF lacks (motors, gains, heating, soles, postures) are guessed and marked
 `estimate`; `convert_urdf` returns a list of the values to replace, and the experiments
 that need them.
 """
@@ -47,8 +47,8 @@ FULL_TORQUE_RAD = 0.1
 ROTOR_OF_GAIN = 4e-5
 """Rotor inertia over kp of a guessed servo in s²: 25 Hz."""
 ROTOR_OF_LOAD = 2.0
-"""Largest guessed rotor inertia over the inertia that the joint moves, outside legs.
-Heavier rotors in light links, as of fingers, chatter on PyBullet."""
+"""Largest guessed ratio of rotor inertia to the inertia moved by the joint, except in
+legs. Heavier rotors in light links, such as fingers, chatter on PyBullet."""
 SAME_HEIGHT = 0.02
 """Height in m above the lowest point within which links are soles."""
 
@@ -199,7 +199,7 @@ def _place_links(root: ET.Element, tree: UrdfTree) -> dict[str, FloatArray]:
 
 
 def _moved_inertias(root: ET.Element, tree: UrdfTree) -> dict[str, float]:
-    """Return the inertia in kg·m² about its axis of all that a joint moves."""
+    """Return the inertia in kg·m² moved by each joint, about the joint axis."""
     world = _place_links(root, tree)
     joint_of = {end_of(j, "child"): j for j in root.findall("joint")}
     moved = dict.fromkeys(tree.joints, 0.0)

@@ -51,13 +51,13 @@ NO_ACCELEROMETER = (
 MAX_PERHAPS = 4
 """Largest number of possible causes in the headline."""
 PERHAPS = 0.2
-"""Probability from which the headline names a cause that is not certain."""
+"""Minimum probability of an uncertain cause named in the headline."""
 UNLIKE = 1.5
-"""Factor on the gear friction from which the headline mentions it."""
+"""Minimum factor on the gear friction mentioned in the headline."""
 
 
 def headline(found: Xray) -> str:
-    """Return the finding as sentences; an unexplained log is stated first."""
+    """Return the finding as sentences; an unexplained log is reported first."""
     text = f"{_causes_text(found)} {_heat(found)}"
     friction = found.suspects.friction
     if found.is_explained and not 1.0 / UNLIKE < friction < UNLIKE:
@@ -135,7 +135,7 @@ def _causes_text(found: Xray) -> str:
 
 
 def _named_text(suspects: Suspects, named: Hypothesis) -> str:
-    """Return the result as a sentence; both legs where the log cannot tell them."""
+    """Return the result as a sentence; both legs if they cannot be distinguished."""
     if named.mirrored:
         sizes = [f"{suspects.error_of(n).degrees:+.2f}°" for n in named.causes]
         return (
@@ -310,7 +310,7 @@ def unknown_table(found: Xray) -> DataTable:
 
 
 def xray_figure(found: Xray) -> "Figure":
-    """Return needed and useless watts beside the errors that explain them."""
+    """Return the figure of needed and useless watts, and of the errors behind them."""
     figure = new_figure(10.0, 4.2)
     left, right = figure.subplots(1, 2, width_ratios=(1.15, 1.0))
     motors = found.losses.motors

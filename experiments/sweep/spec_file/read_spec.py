@@ -294,7 +294,7 @@ def _with_policies(form: SweepFile, folder: Path) -> list[str] | str:
 
 
 def _left_out(place: Place) -> Place:
-    """Return the place to leave out for an invalid value: an entry, or the key."""
+    """Return the place to omit because of an invalid value: an entry, or the key."""
     return place[:2] if place and place[0] in BY_NAME else place[:1]
 
 
