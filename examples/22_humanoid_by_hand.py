@@ -6,7 +6,7 @@
 
 Only the posture `stand` and the groups were added. The lesson gives the left ankle an
 error of 2° in roll, records 15 s of standing, and finds the error in the recorded
-angles and currents. `docs/guides/your_robot.md` does the same with a Unitree G1.
+angles and currents. `docs/start/your_robot.md` does the same with a Unitree G1.
 """
 
 from pathlib import Path

@@ -42,7 +42,7 @@ frozen."""
 BEYOND_RAD = 0.35
 """Largest plausible angle of a joint beyond its stops."""
 WARM_DEGC = 10.0
-"""Where all other temperatures are higher, 0 °C is no temperature."""
+"""If all other temperatures are higher, 0 °C counts as a missing value."""
 HOT_DEGC = 60.0
 """If all motors are hotter, the temperatures are assumed to be in °F."""
 SIGN_S, SIGN_ROWS = 60.0, 6000
@@ -212,7 +212,7 @@ def _dropped(signal: str, values: FloatArray) -> BoolArray:
     bad &= bad.mean() < MOST_DROPPED
     others = values[known & (values != 0.0)]
     if signal == "temperature" and others.size and others.min() > WARM_DEGC:
-        bad |= values == 0.0  # a sensor that has failed, for however long
+        bad |= values == 0.0  # a failed sensor reads 0
     return np.asarray(bad)
 
 
