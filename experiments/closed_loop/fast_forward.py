@@ -13,11 +13,8 @@ heating model is advanced with their mean, until one of two events:
 
 The bound limits heat, not torque: an error of `bound` N²m² in a motor's mean square
 would change its temperature by bound · 14 K after 15 minutes (NAO's pitch joints). It
-applies to three blocks, not to a drift over many blocks. Compared with `--full`, after
-15 minutes of preset `document`, joints differ by at most 0.0004 K with `fixed` and 0.23
-K with `smart`, with 9 and 32 s of physics. On two robots with errors of up to 2° at
-every leg joint, on slopes of up to 2°, they differ by 0.001 K with `fixed` and 0.12 K
-with `smart`; the joule loss of the legs differs by at most 0.4 %.
+applies to three blocks, not to a drift over many blocks. `docs/measured/heat.md` gives
+the differences from `--full`.
 
 With stuck gears, the torques under `minheat` creep for minutes, by a fraction of a per
 cent in ten seconds. So the trend of the sum over all motors is bounded too while

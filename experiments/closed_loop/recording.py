@@ -55,13 +55,14 @@ def channels(
 ) -> tuple[Channel, ...]:
     """Return the channels of a row: the observation, and the truth for reports.
 
-    `effort` is the motor's share on each joint after gear friction. `base_position` and
-    `base_quaternion` are the true pose of the base link's frame in the world.
-    `true_temperature` is that of the heating model, without the sensor's steps.
-    `motor_torque` is the torque of the last tick, or the heating torque in
-    fast-forward. `leds` (optional) is the mean brightness of each LED group and colour.
-    `signal` has the signals of the controller, each with its unit in its name. In a
-    world with obstacles, `obstacle_force` is added with the first row.
+    `effort` is the torque on each joint: the motor's torque after gear friction.
+    `base_position` and `base_quaternion` are the true pose of the base link's frame in
+    the world. `true_temperature` is that of the heating model, without the sensor's
+    steps. `motor_torque` is the torque of the last tick, or in fast-forward the torque
+    that heated the motors since the previous row. `leds` (optional) is the mean
+    brightness of each LED group and colour. `signal` has the signals of the controller,
+    each with its unit in its name. In a world with obstacles, `obstacle_force` is added
+    with the first row.
     """
     motors = robot.motor_names
     leds = Channel(

@@ -52,7 +52,7 @@ def _work(cfg: TrialCfg, report: Send) -> WorkerOutcome:
         return WorkerOutcome(result=run_trial(cfg, report))
     except TestbedError as error:
         return WorkerOutcome(error=str(error), is_bad_input=isinstance(error, BadInput))
-    except BaseException as error:  # noqa: BLE001  raised where the controller is made
+    except BaseException as error:  # noqa: BLE001  a constructor can raise anything
         if is_stop_signal(error):
             return WorkerOutcome(error="interrupted")
         return WorkerOutcome(
@@ -91,7 +91,7 @@ def outcomes_side_by_side(
         Outcomes in the order of the trials; a failed one does not stop the others.
 
     Raises:
-        TestbedError, BadInput: the only trial has no result.
+        TestbedError, BadInput: the only trial failed, or rejected its configuration.
         KeyboardInterrupt: after every trial has closed its run folder or was killed; a
             note names controllers that did not return.
     """
@@ -113,7 +113,7 @@ def outcomes_side_by_side(
                     at_work[number] = Worker(partial(_work, trial))
                 wait([one for w in at_work.values() for one in w.waitable], timeout=0.1)
                 for number, worker in list(at_work.items()):
-                    has_ended = worker.has_ended  # read before its last message
+                    has_ended = worker.has_ended  # first, so no message is lost
                     for time_s in worker.messages():
                         on_progress(number, time_s)
                     if has_ended or worker.has_ended:

@@ -1,5 +1,6 @@
 """Command `nao-testbed resources` for owners and stations.
 
+A station is a client that configures the server.
 Exit status 0: done; 1: not granted, lost, or no server; 2: bad input. Tokens and lists
 go to stdout, everything else to stderr. Modules that need the extra `server` are
 imported lazily.

@@ -94,11 +94,11 @@ _SIZES = {
     "sphere": ("radius",),
     "cylinder": ("radius", "length"),
 }
-"""Shape to the columns of its size."""
+"""Columns with the size of each shape."""
 
 
 def _sources(links: Table[LinkRow]) -> str:
-    """Return the sources of the bodies, for the heading."""
+    """Return the references for the bodies, for the comment that heads the URDF."""
     keys = dict.fromkeys(key for link in links for key in link.source.split())
     symmetric = any("mirrored" in link.note for link in links)
     named = " ".join(f"[{key}]" for key in keys)
@@ -121,9 +121,9 @@ def _check_link(links: Table[LinkRow], link: LinkRow, joints: Table[JointRow]) -
 def urdf_path(folder: Path, named: str) -> Path:
     """Return the path of the URDF that `robot.yaml` of a folder names.
 
-    If a URDF generated from tables does not exist, our URDF of the same file name is
-    used. So a plain copy of `models/nao` is a robot, provided that its tables agree
-    with that URDF.
+    If a URDF generated from tables does not exist, the bundled URDF of the same file
+    name is used. So a plain copy of `models/nao` is a robot, provided that its tables
+    agree with that URDF.
     """
     path = (folder / named).resolve()
     ours = GENERATED_URDFS / path.name
@@ -138,7 +138,7 @@ def check_urdf(folder: Path, path: Path, name: str) -> None:
     not used. A folder without `links.csv` has no tables to compare.
 
     Raises:
-        RobotDataError: both differ; the error is located in the table.
+        RobotDataError: they differ; the error names file and line of the table.
     """
     links = folder / "links.csv"
     if not links.is_file():
@@ -206,8 +206,8 @@ _SIDE = re.compile(
 def mirror_name(name: str) -> str:
     """Return the name of the mirror image: every word for a side is exchanged.
 
-    LHip is RHip, l_ankle r_ankle, left_foot right_foot, Hip_Left Hip_Right; a name
-    without a side is its own.
+    LHip becomes RHip, l_ankle becomes r_ankle, Hip_Left becomes Hip_Right; a name
+    without a side is unchanged.
     """
     return _SIDE.sub(lambda found: _OTHER_SIDE[found[0]], name)
 
@@ -291,8 +291,9 @@ def _joint(link: LinkRow, joint: JointRow) -> list[str]:
 def rewrite_urdf(folder: Path) -> Path:
     """Write the URDF of a folder from its tables, and return its path.
 
-    The path is that of `robot.yaml`. If that file is missing, or is the URDF of a
-    built-in robot, the new URDF is written into the folder and `robot.yaml` is updated.
+    The path is the one that `robot.yaml` names. If no file exists there, or if it is
+    the URDF of a built-in robot, the new URDF is written into the folder and
+    `robot.yaml` is updated.
 
     Raises:
         RobotDataError: a table is invalid.

@@ -39,7 +39,7 @@ class RecogniserCfg:
     """Smallest tilt of a lying robot, in degrees; at rest it is 85 to 92."""
     side_within_deg: float = 45.0
     """Largest angle in degrees between the front of a lying robot and the vertical for
-    the states back and belly; beyond it lies on its side, which is no state."""
+    the states Back and Belly; at a larger angle it lies on its side: no state."""
     enter_rad: float = 0.3
     """Root mean square difference of the leg angles in rad below which a posture
     matches; the most similar postures, Stand and Crouch, differ by 0.68."""
@@ -130,7 +130,7 @@ class PostureRecogniser:
         return present if about is not None and about.state == present else None
 
     def _is_on_all_fours(self, q: FloatArray) -> bool:
-        """Return True if a close posture rests on more than feet and is not a state."""
+        """Return True if the closest posture has no state and uses more than feet."""
         near = self._near.closest(q) if self._has_legs else None
         if near is None or near.state is not None:
             return False

@@ -117,10 +117,11 @@ class Shifts:
         """Find shifts whose right has ended, before safe set-points are set.
 
         Args:
-            lost: lines whose last commander lost them, without a present command.
+            lost: lines whose last commander no longer owns them and that have no
+                command in this slot.
 
         Returns:
-            Further lines without a command that had such a shift.
+            Further lines that had such a shift and have no command in this slot.
         """
         self._ended.clear()
         still = []

@@ -40,7 +40,7 @@ class PostureSearchCfg(Checked):
     """Minimum distance from a joint's stop, in rad; a joint closer to it in the
     desired posture may stay there."""
     torque_share: Annotated[float, Field(gt=0.0, le=1.0)] = 0.8
-    """Maximum torque of a motor over its limit at stiffness 1."""
+    """Maximum torque of a motor, as a fraction of its limit at stiffness 1."""
     clearance_m: NotNegative = 0.003
     """Minimum distance between links, in m; links closer in the desired posture may
     not come closer still."""
@@ -181,7 +181,7 @@ def choose_variables(
 
     Raises:
         BadInput: no joint is movable.
-        UnknownName: the robot has no joint of a name in `keep`.
+        UnknownName: a name in `keep` is neither a joint nor a group.
     """
     columns = _free_motors(robot, cfg)
     names = {m: robot.motors[m].name for m in columns}

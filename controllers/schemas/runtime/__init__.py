@@ -7,8 +7,8 @@
 
 Each root is a separate level: it wins whenever it is ready, independently of the other
 roots; reservations resolve their conflicts over the robot. Below a root at most one
-sibling wins. A schema sees an `Observation` and acts through `Actuators`, on the robot
-as on its simulator.
+sibling wins. A schema reads an `Observation` and acts through `Actuators`, on
+a real robot and in simulation alike.
 """
 
 # ruff: noqa: D102  # documented in `Schema`
@@ -97,7 +97,7 @@ class SchemaRuntime:
         """Roots activated since the last slot."""
         self._activations = 0
         self._added: dict[str, Activation] = {}
-        """Roots in the order of being added."""
+        """Roots in the order in which they were added."""
 
     # -- behaviours -------------------------------------------------------------------
 
@@ -110,7 +110,7 @@ class SchemaRuntime:
 
         Raises:
             UnknownName: a schema, parameter, resource or owner does not exist.
-            BadInput: a value does not fit, or the name is taken.
+            BadInput: a value is invalid for its parameter, or the name is taken.
         """
         if activation.name in self.instances.roots:
             raise BadInput(
@@ -133,7 +133,7 @@ class SchemaRuntime:
 
         Raises:
             UnknownName: there is no such root or parameter.
-            BadInput: a value does not fit.
+            BadInput: a value is invalid for its parameter.
         """
         self.lifecycle.tick = tick
         activation = self._added[self._root(name).name]
@@ -154,7 +154,7 @@ class SchemaRuntime:
 
         Raises:
             UnknownName: there is no such instance or parameter.
-            BadInput: a value does not fit.
+            BadInput: a value is invalid for its parameter.
         """
         self.lifecycle.tick = tick
         self.change(self.instances.find(path), values)
