@@ -95,7 +95,7 @@ def test_page_shows_owners_waiters_states_rates_and_virtual_owners(
 def test_page_begins_with_what_is_held(page: "Page", busy: SharedLedger) -> None:
     """Each hold once: a composite stands for its parts; free ones are further down."""
     headings = page.locator("h2").all_inner_texts()
-    assert headings == ["Held now", "All resources", "Owners"]
+    assert headings == ["Held or requested", "All resources", "Owners"]
     rows = page.locator("#held .row")
     assert [row.get_attribute("data-held") for row in rows.all()] == [
         "Sit",
