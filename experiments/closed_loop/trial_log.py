@@ -171,6 +171,7 @@ class TrialLog:
         self._meter = HeatMeter(sim)
         self._legs = LegsPower(sim.robot)
         self._presses = PressMeter(sim)
+        self._start = self._place()
         self._mean_square = np.zeros(len(sim.robot.motors))
         self._physics_s = 0.0
         self._largest_shift = 0.0
@@ -264,7 +265,15 @@ class TrialLog:
             battery_minutes=minutes,
             pressing=self._presses.results(),
             settled_s=self._legs.settled_s(),
+            drift_m=None
+            if fell
+            else float(np.linalg.norm(self._place() - self._start)),
         )
+
+    def _place(self) -> FloatArray:
+        """Return the horizontal position of the base, (2,) in m; a copy."""
+        position, _ = self._sim.engine.base_pose()
+        return np.array(position[:2])
 
     def _battery(self) -> tuple[float, float]:
         """Return the remaining charge as a fraction, and the minutes that it lasts."""

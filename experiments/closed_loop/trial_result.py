@@ -109,6 +109,8 @@ class TrialResult:
     """Contacts by link and obstacle, as `l_wrist on table`."""
     settled_s: float | None = None
     """Time in s from which the legs' power stayed near its last value; None: never."""
+    drift_m: float | None = None
+    """Horizontal distance of the base from its start at the end, in m; None: fell."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields for JSON; a non-finite number becomes None."""

@@ -296,6 +296,12 @@ class StiffnessOwner:
             BadInput: a limit or a shift is invalid for every robot.
         """
         limits, current = decided.stiffness, decided.current_limit
+        if decided.target is not None or decided.gains is not None:
+            raise BadInput(
+                f"controller {self.controller.name!r} chooses set-points and gains, "
+                "which a shared robot cannot give it; use heat, sweep or the "
+                "regression kit."
+            )
         if current is not None:
             check_current_limit(current, self._robot)
         if decided.shift is not None:

@@ -161,6 +161,7 @@ OUTCOMES = (
     "least_with_gears_w",
     "largest_shift_deg",
     "settled_s",
+    "drift_m",
     "left_leg_rise_k",
     "right_leg_rise_k",
     "shut_down_s",

@@ -38,6 +38,7 @@ NOT_RUN: Mapping[str, str] = MappingProxyType(
         "nao-testbed heat --posture *": MINUTES,
         "nao-testbed heat --protection document *": MINUTES,
         "nao-testbed heat --robot runs/cool *": MINUTES,
+        "nao-testbed heat *--policy *": "needs the file of a policy",
         "nao-testbed study hand-guiding *": MINUTES,
         "for s in * scenario run *": MINUTES,
         "nao-testbed sweep fifty_robots": MINUTES,

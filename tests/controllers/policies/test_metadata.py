@@ -15,7 +15,7 @@ from nao_testbed.controllers.policies.metadata import layout_of_metadata
 from nao_testbed.controllers.policies.onnx_policy import OnnxPolicy
 from nao_testbed.controllers.policies.terms import ObservationVector
 from nao_testbed.models import BadInput, Robot, load_robot
-from nao_testbed.models.load import find_robot_folder
+from nao_testbed.models.folders import find_robot_folder
 from tests.controllers.policies.networks import JOINTS, linear_network
 
 MJLAB = {

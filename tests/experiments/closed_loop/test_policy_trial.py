@@ -49,8 +49,11 @@ def test_a_linear_network_balances_a_small_robot(
     """Which falls on the same gains with set-points that do not move."""
     result = run_trial(trial_cfg(balance(tmp_path), engine))
     assert result.failure is None
+    assert result.drift_m is not None
+    assert result.drift_m < 0.02
     still = run_trial(trial_cfg(balance(tmp_path, gain=0.0, rate=0.0), engine))
     assert still.fell
+    assert still.drift_m is None
     assert still.sim_s < 1.5
 
 

@@ -15,7 +15,7 @@ from nao_testbed.controllers.policies.onnx_policy import OnnxPolicy
 from nao_testbed.controllers.policies.policy import PolicyController
 from nao_testbed.experiments.closed_loop.loop import Loop, run_for
 from nao_testbed.models import load_robot
-from nao_testbed.models.load import find_robot_folder
+from nao_testbed.models.folders import find_robot_folder
 from nao_testbed.sim.engine.world import WorldCfg
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 

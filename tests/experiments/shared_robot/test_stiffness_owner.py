@@ -244,6 +244,18 @@ def test_a_shift_that_no_robot_takes_is_refused(staged: Staged) -> None:
     assert not staged.gate.shift.any()
 
 
+def test_a_controller_with_set_points_of_its_own_is_refused(staged: Staged) -> None:
+    """They belong to the owners of the joints."""
+
+    class Chooses(ConstantStiffness):
+        def step(self, observation: Observation) -> Limits:
+            return Limits(stiffness=np.ones(len(observation.q)), target=observation.q)
+
+    staged.begin(Chooses(1.0))
+    with pytest.raises(SlotsFailed, match="which a shared robot cannot give it"):
+        staged.run(PERIOD)
+
+
 def test_a_shift_takes_no_joint_beyond_its_range(staged: Staged) -> None:
     staged.begin(Shifting())
     leaf, joint = "HeadYaw", staged.joint("HeadYaw")
