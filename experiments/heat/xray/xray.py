@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from nao_testbed.controllers.policies.text import policy_file
 from nao_testbed.experiments.heat.logs.log import read_log
 from nao_testbed.experiments.heat.xray.losses import (
     LIMIT_DEGC,
@@ -27,6 +28,7 @@ from nao_testbed.experiments.heat.xray.suspects import (
 )
 from nao_testbed.experiments.heat.xray.verdict import Partition, reach_verdict
 from nao_testbed.models import BadInput, Robot
+from nao_testbed.sim.recording.run_folder import read_run
 
 MAX_MISFIT = 40.0
 """Largest sum of squares of an explained log, with some sixty residuals, most of them
@@ -163,6 +165,22 @@ def _error_json(error: JointError) -> dict[str, float]:
     }
 
 
+def _check_gains(source: Path) -> None:
+    """Refuse a run under a policy, whose gains differ from the robot's.
+
+    Raises:
+        BadInput: the source is such a run.
+    """
+    if not (source / "meta.json").is_file():
+        return
+    controller = str(read_run(source).meta.config.get("controller"))
+    if policy_file(controller) is not None:
+        raise BadInput(
+            f"{source} was recorded under {controller}; the X-ray computes with the "
+            "robot's own servo gains, so give a run under another controller."
+        )
+
+
 def xray(
     cfg: XrayCfg,
     robot: Robot,
@@ -179,6 +197,7 @@ def xray(
         BadInput: the log cannot be read, or it does not end with the robot standing
             still on both feet.
     """
+    _check_gains(cfg.source)
     if not robot.has_legs:
         raise BadInput(
             f"robot {robot.name!r} lacks a leg joint; the X-ray needs a robot "

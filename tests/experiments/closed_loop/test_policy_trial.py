@@ -18,7 +18,8 @@ from nao_testbed.controllers.policies.text import policy_text
 from nao_testbed.experiments.closed_loop.loop import Loop, run_for
 from nao_testbed.experiments.closed_loop.trial import TrialCfg, run_trial
 from nao_testbed.experiments.common.robot_setting import RobotSetting
-from nao_testbed.models import BadInput, Robot
+from nao_testbed.experiments.heat.xray.xray import XrayCfg, xray
+from nao_testbed.models import BadInput, Robot, load_robot
 from nao_testbed.models.values import EngineName
 from nao_testbed.sim.engine.world import WorldCfg
 from nao_testbed.sim.recording.run_folder import create_run_folder, read_run
@@ -92,6 +93,8 @@ def test_an_action_that_is_not_finite_ends_the_run_and_keeps_it(
     assert len(run.frame) == 5
     assert run.state.startswith("failed: stopped at 0.10 s")
     assert (folder / "last_second.parquet").exists()
+    with pytest.raises(BadInput, match="computes with the robot's own servo gains"):
+        xray(XrayCfg(source=folder), load_robot(TWO_LEG))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
