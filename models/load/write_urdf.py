@@ -198,8 +198,8 @@ def _difference(
 _PAIRS = (("L", "R"), ("l", "r"), ("Left", "Right"), ("left", "right"))
 _OTHER_SIDE = {a: b for pair in _PAIRS for a, b in (pair, pair[::-1])}
 _SIDE = re.compile(
-    rf"(?<![A-Za-z])({'|'.join(_OTHER_SIDE)})(?![a-z0-9])"
-    r"|(?<=[a-z0-9])(Left|Right)(?![a-z0-9])"
+    rf"(?<![A-Za-z])({'|'.join(_OTHER_SIDE)})(?![0-9a-z])"
+    r"|(?<=[0-9a-z])(Left|Right)(?![0-9a-z])"
 )
 
 
