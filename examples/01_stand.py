@@ -26,7 +26,7 @@ def main() -> None:
     for name in robot.groups["LLeg"]:
         j = robot.joint_index(name)
         angle_deg = np.rad2deg(seen.q[j])
-        motor = truth.motor_torque[robot.motor_of_joint[j]]
+        motor = truth.motor_torque[robot.servo_of_joint[j]]
         joint = truth.joint_torque[j]
         print(f"{name:<14}{angle_deg:z9.2f}{motor:z9.3f}{joint:z9.3f}")
     print("(the difference of the two torques sticks in the gear, as friction)\n")

@@ -38,7 +38,7 @@ def main() -> None:
     ends_after = off.heating.steady_state(after)
     for name in (side + joint for side in "LR" for joint in LEG_JOINTS):
         j = robot.joint_index(name)
-        m = robot.motor_of_joint[j]
+        m = robot.servo_of_joint[j]
         share = abs(off.motor_torque[m]) / robot.effort_limit[j]
         print(
             f"{name:<14}{aligned.motor_torque[m]:z9.3f}{off.motor_torque[m]:z9.3f}"

@@ -26,12 +26,12 @@ class SofterWhenHot:
     name = "softer-when-hot"
 
     def reset(self, robot: nt.Robot) -> None:
-        """Store which motor drives which joint."""
-        self._motor_of_joint = robot.motor_of_joint
+        """Store the robot, which knows its motors."""
+        self._robot = robot
 
     def step(self, observation: nt.Observation) -> nt.Limits:
         """Return the limits for the next 20 ms."""
-        temperature = observation.temperature[self._motor_of_joint]
+        temperature = self._robot.largest_of_joint(observation.temperature)
         return nt.Limits(stiffness=np.interp(temperature, [50.0, 70.0], [1.0, 0.25]))
 
 
@@ -56,7 +56,7 @@ def main() -> None:
     for controller in (FixedStiffness(), make_controller(None)):
         sim = nt.SimulatedRobot(robot, cfg, "PoseInit")
         nt.run_for(nt.Loop(sim, controller, goal), 6.0)
-        torque = sim.motor_torque[robot.motor_of_joint[joints]]
+        torque = sim.motor_torque[robot.servo_of_joint[joints]]
         stiffness = sim.read().stiffness[joints[0]]
         heat = sim.heating.joule_power(sim.mean_square).sum()
         print(

@@ -48,7 +48,7 @@ def main() -> None:
     print(f"{'joint':<16}{'angle':>8}{'motor':>9}{'expected':>10}{'stiffness':>11}")
     print(f"{'':<16}{'deg':>8}{'N·m':>9}{'N·m':>10}")
     angles_deg = np.rad2deg(seen.q)
-    torque = sim.motor_torque[robot.motor_of_joint]
+    torque = sim.motor_torque[robot.servo_of_joint]
     for j, name in enumerate(robot.joint_names):
         print(
             f"{name:<16}{angles_deg[j]:z8.2f}{torque[j]:z9.3f}"

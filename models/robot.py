@@ -2,9 +2,20 @@
 
 All packages share it. `models.load_robot` reads a robot from its folder;
 `models.values` defines the accepted values of its files. This module neither reads
-files nor moves anything. Joints keep one order everywhere, that of `joints.csv`; motors
-keep the order of their leading joints. Two joints may share one motor (the two hip
-yaw-pitch joints of a NAO do).
+files nor moves anything. Joints keep one order everywhere, that of `joints.csv`; servos
+and motors keep the order of their leading joints.
+
+**Servos and motors.** A servo takes a set-point and a stiffness. It moves one joint, or
+two that one shaft couples (the hip yaw-pitch joints of a NAO). Most servos have one
+motor. Some robots drive k joints by k motors together: two motors of a G1 turn pitch
+and roll of an ankle. Set-points, gains and stiffness are those of joints; torques,
+currents, friction and heat are those of motors. With the speeds ω of the gears' outputs
+and the joint speeds v, the constant matrix G gives (virtual work)
+
+    v = G ω,        τ_m = Gᵀ τ.
+
+On most robots motors drive such joints by rods, and G varies with the angles; a
+constant G is that of the middle posture.
 """
 
 import dataclasses
@@ -53,7 +64,7 @@ class JointNumbers:
 
     name: Name
     motor: Name
-    """Name of the motor that drives it."""
+    """Leading joint of its servo: its own name, or that of the joint it follows."""
     lower: Real
     """Lower mechanical stop in rad."""
     upper: Real
@@ -154,20 +165,22 @@ class MotorType:
 
 @dataclass(frozen=True, kw_only=True)
 class Motor(MotorType):
-    """Electric motor with its gear; drives one joint, or several coupled ones."""
+    """Electric motor with its gear; drives one joint, coupled ones, or shares some."""
 
     name: Name
-    """Name of its leading joint."""
+    """Name of its leading joint; its own name if other motors drive this joint too."""
     joints: tuple[str, ...]
     """Joints that it drives, leading joint first."""
+    ratios: tuple[float, ...]
+    """Its column of G: turns of each joint for one turn of the gear's output."""
     gear_ratio: Positive
-    """Motor turns for one joint turn."""
+    """Motor turns for one turn of the gear's output."""
     one_node: OneNodeHeating
     two_node: TwoNodeHeating
 
     @property
     def armature(self) -> float:
-        """Rotor inertia reflected to the joint, J N², in kg·m²."""
+        """Rotor inertia reflected to the gear's output, J N², in kg·m²."""
         return self.rotor_inertia * self.gear_ratio**2
 
 
@@ -409,12 +422,167 @@ class Robot:
         return tuple(motor.name for motor in self.motors)
 
     @cached_property
-    def motor_of_joint(self) -> NDArray[np.intp]:
-        """(n_joints,) index of the motor that drives each joint."""
-        index = {name: i for i, name in enumerate(self.motor_names)}
+    def servos(self) -> Mapping[str, tuple[str, ...]]:
+        """Leading joint of each servo, in motor order, to its joints, itself first."""
+        leads = {joint.name: [joint.name] for joint in self.joints}
+        for joint in self.joints:
+            if joint.motor != joint.name:
+                leads[joint.motor] += leads.pop(joint.name)
+        return {name: tuple(joints) for name, joints in leads.items()}
+
+    @cached_property
+    def servo_names(self) -> tuple[str, ...]:
+        """(n_motors,) leading joints of the servos, in motor order."""
+        return tuple(self.servos)
+
+    @cached_property
+    def servo_of_joint(self) -> NDArray[np.intp]:
+        """(n_joints,) index of the servo that moves each joint."""
+        index = {name: i for i, name in enumerate(self.servo_names)}
         return _read_only(
             np.array([index[j.motor] for j in self.joints], dtype=np.intp)
         )
+
+    @cached_property
+    def lead_joints(self) -> NDArray[np.intp]:
+        """(n_motors,) index of the leading joint of each servo."""
+        return _read_only(np.array([self.joint_index(n) for n in self.servo_names]))
+
+    @cached_property
+    def transmission(self) -> NDArray[np.float64]:
+        """(n_motors, n_joints) Gᵀ: τ_m = Gᵀ τ."""
+        table = np.zeros((len(self.motors), len(self.joints)))
+        for m, motor in enumerate(self.motors):
+            for name, ratio in zip(motor.joints, motor.ratios, strict=True):
+                table[m, self.joint_index(name)] = ratio
+        return _read_only(table)
+
+    @cached_property
+    def is_parallel(self) -> NDArray[np.bool_]:
+        """(n_motors,) True for a motor whose joints other motors drive too.
+
+        The servo at the same place is that of one of these joints.
+        """
+        drives = self.transmission != 0.0
+        return _read_only((drives @ drives.T).sum(axis=1) > 1)
+
+    @cached_property
+    def inverse_transmission(self) -> NDArray[np.float64]:
+        """(n_motors, n_joints) G⁺: angles and speeds of motors ω = G⁺ v.
+
+        A motor that couples joints gives each an equal share of its torque and turns by
+        the mean of their angles.
+        """
+        ratios = self.transmission
+        inverse = ratios / (ratios * ratios).sum(axis=1, keepdims=True)
+        m, j = self.is_parallel, self.lead_joints[self.is_parallel]
+        inverse[np.ix_(m, j)] = np.linalg.inv(ratios[np.ix_(m, j)].T)
+        return _read_only(inverse)
+
+    def motor_speeds(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return speeds of the gears' outputs (n_motors,) in rad/s.
+
+        Args:
+            v: (n_joints,) measured in rad/s; of coupled joints the leading one counts.
+        """
+        speeds: NDArray[np.float64] = self.inverse_transmission @ v
+        return np.where(self.is_parallel, speeds, v[self.lead_joints])
+
+    @cached_property
+    def servo_torques(self) -> NDArray[np.float64]:
+        """(n_motors, n_motors) torques of the servos for torques of the motors.
+
+        That of a servo with parallel motors is its joint's, G⁻ᵀ τ_m; of others τ_m.
+        """
+        table = np.eye(len(self.motors))
+        m = self.is_parallel
+        inverse = self.inverse_transmission[np.ix_(m, self.lead_joints[m])]
+        table[np.ix_(m, m)] = inverse.T
+        return _read_only(table)
+
+    def torque_per_current(
+        self, torque_constant: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the torque of each joint (n_joints,) for 1 A in its motors, in N·m/A.
+
+        Args:
+            torque_constant: (n_motors,) K at the gears' outputs. Of parallel motors the
+                one with the larger current counts, while the joint alone is loaded.
+        """
+        share = np.abs(self.transmission.T)
+        with np.errstate(divide="ignore"):
+            constants: NDArray[np.float64] = (torque_constant / share).min(axis=1)
+        return constants
+
+    @cached_property
+    def motors_of_joint(self) -> NDArray[np.intp]:
+        """(n_joints, k) indices of the motors that drive each joint, repeated to k."""
+        found = [np.flatnonzero(column) for column in self.transmission.T]
+        most = max(map(len, found))
+        return _read_only(np.array([np.resize(motors, most) for motors in found]))
+
+    def largest_of_joint(self, values: NDArray[_T]) -> NDArray[_T]:
+        """Return the largest value (n_joints,) of each joint's motors (n_motors,)."""
+        largest: NDArray[_T] = values[self.motors_of_joint].max(axis=1)
+        return largest
+
+    def motors_of(self, joints: Collection[str]) -> NDArray[np.intp]:
+        """Return the sorted indices of the motors that drive these joints."""
+        columns = [self.joint_index(name) for name in joints]
+        return np.flatnonzero((self.transmission[:, columns] != 0.0).any(axis=1))
+
+    @cached_property
+    def heat_names(self) -> tuple[str, ...]:
+        """(n_joints,) rows of tables of heat: joints, or names of parallel motors.
+
+        Row i is about the motor at place `servo_of_joint[i]`.
+        """
+        return tuple(
+            self.motor_names[m] if self.is_parallel[m] else joint.name
+            for joint, m in zip(self.joints, self.servo_of_joint, strict=True)
+        )
+
+    @cached_property
+    def armature(self) -> NDArray[np.float64]:
+        """(n_joints,) rotor inertia at each joint in kg·m²; divided if coupled.
+
+        Of parallel motors it is the diagonal of G⁻ᵀ J N² G⁻¹. The rest, which engines
+        cannot take, is 0 for equal motors of a symmetric differential.
+        """
+        rotor = np.array([motor.armature for motor in self.motors])
+        share = rotor / np.array([len(motor.joints) for motor in self.motors])
+        of_joint: NDArray[np.float64] = share[self.servo_of_joint]
+        m = self.is_parallel
+        diagonal = (self.inverse_transmission[m] ** 2).T @ rotor[m]
+        return _read_only(np.where(diagonal > 0.0, diagonal, of_joint))
+
+    @cached_property
+    def motor_friction(self) -> NDArray[np.float64]:
+        """(n_motors,) Coulomb friction of each motor at its gear's output, in N·m.
+
+        `joints.csv` has that of a joint which moves alone, Σ |G⁺_mj| f_m of parallel
+        motors; f is the smallest that gives these.
+        """
+        return self._per_motor("friction", np.abs(self.inverse_transmission))
+
+    @cached_property
+    def motor_presliding(self) -> NDArray[np.float64]:
+        """(n_motors,) stiffness of each stuck gear at its output, in N·m/rad.
+
+        That of a joint with parallel motors is Σ (G⁺_mj)² k_m.
+        """
+        stiffness = self._per_motor(
+            "presliding_stiffness", self.inverse_transmission**2
+        )
+        return stiffness
+
+    def _per_motor(self, name: str, share: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return (n_motors,) x with shareᵀ x = that number of the joints."""
+        of_joint = np.array([getattr(joint, name) for joint in self.joints])
+        mean: NDArray[np.float64] = self.inverse_transmission @ of_joint
+        m, j = self.is_parallel, self.lead_joints[self.is_parallel]
+        mean[m] = np.linalg.pinv(share[np.ix_(m, j)].T) @ of_joint[j]
+        return _read_only(np.maximum(mean, 0.0))
 
     @cached_property
     def lower(self) -> NDArray[np.float64]:
@@ -430,6 +598,13 @@ class Robot:
     def effort_limit(self) -> NDArray[np.float64]:
         """(n_joints,) torque at stiffness 1 in N·m."""
         return _read_only(np.array([joint.effort_limit for joint in self.joints]))
+
+    @cached_property
+    def motor_effort_limit(self) -> NDArray[np.float64]:
+        """(n_motors,) torque in N·m for one joint at stiffness 1."""
+        most = (np.abs(self.transmission) * self.effort_limit).max(axis=1)
+        lead = self.effort_limit[self.lead_joints]
+        return _read_only(np.where(self.is_parallel, most, lead))
 
     @cached_property
     def leg_joints(self) -> tuple[str, ...]:
@@ -575,11 +750,11 @@ def _read_only(array: NDArray[_T]) -> NDArray[_T]:
 
 
 def max_speed(robot: Robot, motor: str) -> float:
-    """Return the largest speed of a motor in rad/s: that of its slowest joint."""
+    """Return the largest speed of a servo in rad/s: that of its slowest joint."""
     return min(joint.max_velocity for joint in robot.joints if joint.motor == motor)
 
 
 def angle_range(robot: Robot, motor: str) -> tuple[float, float]:
-    """Return the range in rad that all joints of a motor share."""
+    """Return the range in rad that all joints of a servo share."""
     joints = [joint for joint in robot.joints if joint.motor == motor]
     return max(joint.lower for joint in joints), min(joint.upper for joint in joints)

@@ -76,7 +76,7 @@ makers: dict[str, Callable[[], nt.Controller]] = {
 }
 makers[Soft.name] = Soft
 robot = nt.load_robot()
-legs = sorted({robot.motor_of_joint[robot.joint_index(n)] for n in robot.leg_joints})
+legs = robot.motors_of(robot.leg_joints)
 draw = np.random.default_rng(story.seed)
 rows = []
 for number in range(story.robots):

@@ -106,7 +106,7 @@ def start_temperatures(
     """
     temperatures = np.full(len(robot.motors), other_degc)
     for name, value in start_degc.items():
-        temperatures[robot.motor_of_joint[robot.joint_index(name)]] = value
+        temperatures[robot.motors_of([name])] = value
     for name, value in zip(robot.motor_names, temperatures, strict=True):
         if not (np.isfinite(value) and -20.0 <= value <= 150.0):
             raise BadInput(
@@ -192,6 +192,7 @@ class SimulatedRobot:
             robot,
             self.protection,
             self._servo.limit,
+            self._servo.parallel.limit,
             self.heating.torque_constant,
             current_limits_of(robot, cfg.current_limit_a),
         )

@@ -31,6 +31,14 @@ Besides its heat c τ², c = R / K² of the data, a motor draws the work
 
 external power covers at most its heat, and no power flows back.
 
+**Parallel motors** (`models.robot`) drive their joints together. The servo of each
+joint asks for its τ, limited by its stiffness; with ω = G⁻¹ v, the motors give
+
+    τ_m = Gᵀ τ, clipped to their torque-speed lines and to ± min(|G|ᵀ limit, K I),
+    τ_joint = G⁻ᵀ (τ_m - k_m z_m),    z_m' = ω_m,  |z_m| <= τ_c,m / k_m.
+
+Their play is in the joints of the linkage: a joint inside its play gets no torque.
+
 `sim.body.stiffness` computes the other torque limits, I and stiffness.
 
 The kernels are compiled by numba: one call per tick instead of about twenty array
@@ -41,7 +49,7 @@ because numba compares only a kernel's own file with its cache.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numba
 import numpy as np
@@ -57,6 +65,8 @@ from nao_testbed.models.values import FloatArray, FrictionScale, GearPlay
 from nao_testbed.sim.engine.interface import NativeStep
 from nao_testbed.sim.recording.recorder import LastSecond
 
+PARALLEL = -2
+"""In place of a second joint: several motors drive the joint of this servo."""
 COUPLING_STIFFNESS = 500.0
 """Spring between two joints on one motor, in N·m/rad: 0.1 degrees at 1 N·m
 (estimate; invisible to the encoders)."""
@@ -101,6 +111,35 @@ class ServoCfg(Checked):
 SERVOS = ("torque", "pybullet")
 
 
+class ParallelMotors(NamedTuple):
+    """Constants and live arrays of a robot's p parallel motors, for the kernels."""
+
+    motor: NDArray[np.intp]
+    """(p,) indices of the motors."""
+    joint: NDArray[np.intp]
+    """(p,) indices of their joints, those of the servos at the same places."""
+    G_t: FloatArray
+    """(p, p) Gᵀ."""
+    G_inverse: FloatArray
+    """(p, p) G⁻¹."""
+    stall: FloatArray
+    """(p,) τ_stall U/U_n in N·m."""
+    slope: FloatArray
+    """(p,) τ_stall/ω_0 in N·m·s/rad."""
+    loss: FloatArray
+    """(p,) c in W/(N·m)²."""
+    friction: FloatArray
+    """(p,) τ_c in N·m."""
+    gear: FloatArray
+    """(p,) k in N·m/rad."""
+    limit: FloatArray
+    """(n_motors,) K I of all motors in N·m."""
+    side: FloatArray
+    """(p,) side on which the play of each joint is closed."""
+    after_gear: FloatArray
+    """(p,) τ_m - k_m z_m in N·m."""
+
+
 class Servo:
     """State and constants of all motor boards; call `step` once a tick.
 
@@ -141,11 +180,11 @@ class Servo:
         heating = [motor.one_node for motor in robot.motors]
         self.loss = np.array([h.resistance / h.torque_constant**2 for h in heating])
         lead, follow = _pairs(robot)
-        self.lead_of_joint = lead[robot.motor_of_joint]
-        """(n_joints,) leading joint of each joint's motor."""
-        sharing = np.bincount(robot.motor_of_joint)[robot.motor_of_joint]
+        self.lead_of_joint = lead[robot.servo_of_joint]
+        """(n_joints,) leading joint of each joint's servo."""
+        sharing = np.bincount(robot.servo_of_joint)[robot.servo_of_joint]
         self.sharing = sharing
-        """(n_joints,) joints on the same motor: they share brushes, bearings, gear."""
+        """(n_joints,) joints on the same shaft: they share brushes, bearings, gear."""
         leading = [robot.joints[j] for j in lead]
         nominal = robot.battery.nominal_volt
         scale = (cfg.battery_volt or nominal) / nominal
@@ -161,7 +200,25 @@ class Servo:
         self.kd = np.array([joint.kd for joint in leading])
         """(n_motors,) in N·m·s/rad; live."""
         self.lead = lead
-        """(n_motors,) leading joint of each motor."""
+        """(n_motors,) leading joint of each servo."""
+        slope = stall / speed if cfg.torque_speed else np.zeros(m)
+        stall = stall * scale if cfg.torque_speed else np.full(m, np.inf)
+        parallel = robot.is_parallel
+        block = np.ix_(parallel, lead[parallel])
+        self.parallel = ParallelMotors(
+            np.flatnonzero(parallel),
+            lead[parallel],
+            robot.transmission[block],
+            robot.inverse_transmission[block],
+            stall[parallel],
+            slope[parallel],
+            self.loss[parallel],
+            cfg.friction_scale * robot.motor_friction[parallel],
+            robot.motor_presliding[parallel],
+            np.full(m, np.inf),
+            np.zeros(np.count_nonzero(parallel)),
+            np.zeros(np.count_nonzero(parallel)),
+        )
         self.arguments = (
             self.target,
             self.velocity,
@@ -178,10 +235,11 @@ class Servo:
             self.kp,
             self.kd,
             np.array([j.servo_step if cfg.encoder else 0.0 for j in leading]),
-            stall * scale if cfg.torque_speed else np.full(m, np.inf),
-            stall / speed if cfg.torque_speed else np.zeros(m),
+            np.where(parallel, np.inf, stall),
+            np.where(parallel, 0.0, slope),
             cfg.friction_scale * friction / sharing,
             self.gear,
+            self.parallel if parallel.any() else None,
             np.deg2rad(0.5 * cfg.play_deg),
             dt,
         )
@@ -209,23 +267,23 @@ class Servo:
 
 
 def _pairs(robot: Robot) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return for each motor its leading joint and its follower, or -1.
+    """Return the leading joint of each servo, and its follower, -1 or `PARALLEL`.
 
     Raises:
         BadInput: a motor drives more than two joints.
     """
-    lead, follow = [], []
-    for motor in robot.motors:
-        if len(motor.joints) > 2:
+    follow = []
+    for (lead, joints), parallel in zip(
+        robot.servos.items(), robot.is_parallel, strict=True
+    ):
+        if len(joints) > 2:
             raise BadInput(
-                f"motor {motor.name} drives {len(motor.joints)} joints; "
+                f"motor {lead} drives {len(joints)} joints; "
                 "the servo couples two at most."
             )
-        lead.append(robot.joint_index(motor.joints[0]))
-        follow.append(
-            robot.joint_index(motor.joints[1]) if len(motor.joints) == 2 else -1
-        )
-    return np.array(lead, dtype=np.intp), np.array(follow, dtype=np.intp)
+        alone = PARALLEL if parallel else -1
+        follow.append(robot.joint_index(joints[1]) if len(joints) == 2 else alone)
+    return robot.lead_joints.copy(), np.array(follow, dtype=np.intp)
 
 
 @numba.njit(cache=True)
@@ -251,15 +309,16 @@ def servo_torques(
     slope: FloatArray,
     friction: FloatArray,
     gear: FloatArray,
+    parallel: ParallelMotors | None,
     play: float,
     dt: float,
 ) -> bool:
     """Write the torques and sums of one tick, in the symbols of the module.
 
     Arrays are by joint, from `motor_torque` to `slope` by motor: W in J and c in
-    W/(N·m)²; its joints, `follow` -1 for a single joint; kp and kd; step of the encoder
-    in rad, 0 for none; τ_stall U/U_n and τ_stall/ω_0. Friction is τ_c in N·m, gear is k
-    in N·m/rad, play is β in rad.
+    W/(N·m)²; its joints, `follow` -1 if it has one, `PARALLEL` if it has other motors
+    too; kp and kd; step of the encoder in rad, 0 for none; τ_stall U/U_n and
+    τ_stall/ω_0. Friction is τ_c in N·m, gear is k in N·m/rad, play is β in rad.
 
     Returns:
         False if a torque is not finite.
@@ -293,6 +352,9 @@ def servo_torques(
         tau = min(max(tau, -limit[a]), limit[a])
         if side == 0.0 or (side * tau < 0.0 and side != 2.0):
             tau = 0.0
+        if b == PARALLEL:
+            joint_torque[a], motor_torque[m] = tau, side  # for `_drive_parallel`
+            continue
         motor_torque[m] = tau
         square_sum[m] += tau * tau
         work[m] += max(tau * omega, -loss[m] * tau * tau) * dt
@@ -307,8 +369,62 @@ def servo_torques(
                 if side != 2.0 and side * (share - stuck) < 0.0:
                     share = stuck = 0.0
             joint_torque[j] = share + sign * coupling - stuck
-            if not np.isfinite(joint_torque[j]):
-                finite = False
+            finite &= np.isfinite(joint_torque[j])
+    return (
+        finite
+        if parallel is None  # known when it is compiled
+        else finite
+        & _drive_parallel(
+            v, limit, z, joint_torque, motor_torque, square_sum, work, parallel, dt
+        )
+    )
+
+
+@numba.njit(cache=True)
+def _drive_parallel(
+    v: FloatArray,
+    limit: FloatArray,
+    z: FloatArray,
+    joint_torque: FloatArray,
+    motor_torque: FloatArray,
+    square_sum: FloatArray,
+    work: FloatArray,
+    parallel: ParallelMotors,
+    dt: float,
+) -> bool:
+    """Replace the torques that servos ask for by those that their motors give.
+
+    Arguments as of `servo_torques`; z of a motor is at the place of its joint. On entry
+    `motor_torque` has the sides of the joints' play.
+    """
+    p, finite = parallel, True
+    for i in range(p.motor.size):
+        p.side[i] = motor_torque[p.motor[i]]
+    for i in range(p.motor.size):
+        m, place = p.motor[i], p.joint[i]
+        tau, omega, most = 0.0, 0.0, 0.0
+        for k in range(p.joint.size):
+            tau += p.G_t[i, k] * joint_torque[p.joint[k]]
+            omega += p.G_inverse[i, k] * v[p.joint[k]]
+            most += abs(p.G_t[i, k]) * limit[p.joint[k]]
+        most = min(most, p.limit[m])
+        low, high = -p.stall[i] - p.slope[i] * omega, p.stall[i] - p.slope[i] * omega
+        tau = min(max(tau, low), high)
+        tau = min(max(tau, -most), most)
+        motor_torque[m] = tau
+        square_sum[m] += tau * tau
+        work[m] += max(tau * omega, -p.loss[i] * tau * tau) * dt
+        bound = p.friction[i] / p.gear[i]
+        z[place] = min(max(z[place] + omega * dt, -bound), bound)
+        p.after_gear[i] = tau - p.gear[i] * z[place]
+    for k in range(p.joint.size):
+        tau, side = 0.0, p.side[k]
+        for i in range(p.motor.size):
+            tau += p.G_inverse[i, k] * p.after_gear[i]
+        if side == 0.0 or (side * tau < 0.0 and side != 2.0):
+            tau = 0.0
+        joint_torque[p.joint[k]] = tau
+        finite &= np.isfinite(tau)
     return finite
 
 

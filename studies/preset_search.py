@@ -159,7 +159,7 @@ def reached_of(robot: Robot, cfg: SimulationCfg, mean_square: FloatArray) -> Rea
         heating.advance(mean_square, DURATION_S)
         ends.append(
             [
-                heating.temperature[robot.motor_of_joint[robot.joint_index(name)]]
+                heating.temperature[robot.servo_of_joint[robot.joint_index(name)]]
                 for name in JOINTS
             ]
         )

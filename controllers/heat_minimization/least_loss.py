@@ -43,7 +43,7 @@ from nao_testbed.controllers.heat_minimization.friction_cones import (
     solve_on_rays,
 )
 from nao_testbed.controllers.heat_minimization.standing_problem import StandingProblem
-from nao_testbed.models import BadInput, ExtraMissing, Robot
+from nao_testbed.models import BadInput, ExtraMissing
 from nao_testbed.models.values import FloatArray
 
 BALANCE_WEIGHT = 1000.0
@@ -108,14 +108,6 @@ def evaluate_forces(problem: StandingProblem, forces: FloatArray) -> LeastLoss:
         loss_w=float(problem.loss @ (T * T)),
         is_balanced=bool(np.abs(residual).max() <= BALANCED_NM),
     )
-
-
-def gear_friction(robot: Robot) -> FloatArray:
-    """Return the friction torque f_m of each motor's joints, (n_motors,) in N·m."""
-    friction = np.array([joint.friction for joint in robot.joints])
-    sharing = np.bincount(robot.motor_of_joint)
-    total = np.bincount(robot.motor_of_joint, weights=friction)
-    return np.asarray(total / sharing)  # joints on one motor share one gear
 
 
 def least_power_with_gears(problem: StandingProblem, gear: FloatArray) -> float | None:

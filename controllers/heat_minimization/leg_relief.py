@@ -132,11 +132,10 @@ def _corrected(
     problem: StandingProblem, forces: FloatArray, motor_effort: FloatArray
 ) -> StandingProblem:
     """Return the problem with g and h such that `forces` and the torques agree."""
-    S = problem.sharing
     error = motor_effort - problem.motor_effort(problem.effort(forces))
     return replace(
         problem,
-        gravity=problem.gravity + (error / S.sum(axis=1)) @ S,
+        gravity=problem.gravity + error @ problem.inverse_sharing,
         weight=problem.base_map @ forces.ravel(),
     )
 

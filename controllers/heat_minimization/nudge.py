@@ -8,6 +8,9 @@ robot and ignores the effect on other joints.
 
     every half second:  m = argmax |i|;   if |i_m| > threshold:  q*_m -= sign(i_m) step
 
+A motor that drives several joints with others moves each by its part of the step, with
+the sign of its ratio.
+
 During a push nothing is changed. When the posture changes, or a foot is lifted, the
 shifts return to zero. Three parts of their method are omitted: arms, since we compare
 legs; the restart of all shifts when several are at their bound, which would heat the
@@ -33,7 +36,7 @@ from nao_testbed.controllers.interface.controller import (
     require_robot,
 )
 from nao_testbed.controllers.interface.robot_interface import Observation
-from nao_testbed.controllers.stiffness.kernels import BoolArray
+from nao_testbed.controllers.stiffness.kernels import BoolArray, IndexArray
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.values import FloatArray, NotNegative, Positive
 
@@ -112,16 +115,11 @@ class Nudge:
         """Prepare for `robot` and clear the state; `enabled` is kept."""
         self._robot = robot
         n, motors = len(robot.joints), len(robot.motors)
-        legs = {
-            robot.joints[robot.joint_index(name)].motor for name in robot.leg_joints
-        }
-        self._is_leg: BoolArray = np.array([name in legs for name in robot.motor_names])
-        self._lead = np.array(
-            [robot.joint_index(motor.joints[0]) for motor in robot.motors]
+        self._is_leg: BoolArray = np.isin(
+            np.arange(motors), robot.motors_of(robot.leg_joints)
         )
-        self._joints = tuple(
-            np.flatnonzero(robot.motor_of_joint == m) for m in range(motors)
-        )
+        self._drives: BoolArray = robot.transmission != 0.0
+        self._servos = tuple(_servos_of(robot, m) for m in range(motors))
         self._names = tuple(f"nudged {name}" for name in robot.motor_names)
         self._still = Stillness(robot, self.cfg.stillness)
         self._stiffness = np.ones(n)
@@ -173,7 +171,7 @@ class Nudge:
         self._shift -= np.clip(self._shift, -step, step)
 
     def _nudge(self, error: FloatArray, request: FloatArray) -> None:
-        """Move one motor's set-points by a step.
+        """Move the set-points of one motor's joints by a step.
 
         Args:
             error: (n_joints,) set-point minus measured angle, in rad.
@@ -181,24 +179,43 @@ class Nudge:
         """
         cfg, robot = self.cfg, require_robot(self._robot)
         amps = np.abs(self._current.value)
-        shift = self._shift[self._lead]
-        is_high = np.abs(shift) >= cfg.high_shift_rad
+        shift = np.where(self._drives, np.abs(self._shift), 0.0).max(axis=1)
+        is_high = shift >= cfg.high_shift_rad
         is_candidate = self._is_leg & (
             amps > np.where(is_high, cfg.high_threshold_a, cfg.threshold_a)
         )
         for m in np.argsort(np.where(is_candidate, -amps, np.inf), kind="stable"):
             if not is_candidate[m]:
                 break
-            lead, joints = self._lead[m], self._joints[m]
-            is_far = abs(error[lead]) > cfg.large_step_rad
-            step = cfg.large_step_rad if is_far else cfg.small_step_rad
-            moved = shift[m] - np.copysign(step, self._current.value[m])
-            # Within the bound and within the range of every joint of the motor.
-            lower = max(-cfg.bound_rad, float((robot.lower - request)[joints].max()))
-            upper = min(cfg.bound_rad, float((robot.upper - request)[joints].min()))
-            moved = min(max(moved, min(lower, 0.0)), max(upper, 0.0))
-            if moved != shift[m]:
+            has_moved = False
+            for joints, part in self._servos[m]:
+                now = self._shift[joints[0]]
+                is_far = abs(error[joints[0]]) > cfg.large_step_rad
+                step = cfg.large_step_rad if is_far else cfg.small_step_rad
+                moved = now - part * np.copysign(step, self._current.value[m])
+                # Within the bound and within the range of every joint of the servo.
+                lower = max(-cfg.bound_rad, (robot.lower - request)[joints].max())
+                upper = min(cfg.bound_rad, (robot.upper - request)[joints].min())
+                moved = min(max(moved, min(lower, 0.0)), max(upper, 0.0))
+                has_moved |= bool(moved != now)
                 self._shift[joints] = moved
+            if has_moved:
                 self.flag_counts[self._names[m]] += 1
                 return
         self.flag_counts["nothing to do"] += 1
+
+
+def _servos_of(robot: Robot, motor: int) -> list[tuple[IndexArray, float]]:
+    """Return the joints of each servo that loads a motor, and the share of a step.
+
+    The share is the joint's part of the motor's torque over the largest part.
+    """
+    parts = robot.transmission[motor] / np.abs(robot.transmission[motor]).max()
+    servos = np.unique(robot.servo_of_joint[parts != 0.0])
+    return [
+        (
+            np.array([robot.joint_index(name) for name in robot.servos[lead]]),
+            float(parts[robot.joint_index(lead)]),
+        )
+        for lead in np.array(robot.servo_names)[servos]
+    ]

@@ -40,19 +40,20 @@ class SetPointShiftCfg(Checked):
     rate_rad_s: Positive = 0.6 * DEGREE
     """v_max in rad/s: 3° in 5 s, a fifth of the speed of a moving robot."""
     bound_rad: Positive = 3.0 * DEGREE
-    """s_max of a motor in rad: covers calibration errors of 2°, and some play. An angle
+    """s_max of a servo in rad: covers calibration errors of 2°, and some play. An angle
     on every robot, since it bounds the change of posture: no share of its limits."""
     gear_share: Fraction = 1.0
     """Share of gear friction that may carry a load; 0: none."""
 
 
 class SetPointShift:
-    """Shift of one robot's motors; zero at first."""
+    """Shift of one robot's servos; zero at first."""
 
     def __init__(self, robot: Robot, cfg: SetPointShiftCfg) -> None:
         self._cfg = cfg
-        self._motor_of_joint = robot.motor_of_joint
-        lead = [robot.joints[robot.joint_index(m.joints[0])] for m in robot.motors]
+        self._servo_of_joint = robot.servo_of_joint
+        self._servo_torques = robot.servo_torques
+        lead = [robot.joints[j] for j in robot.lead_joints]
         self._kp = np.array([joint.kp for joint in lead])
         self._gear_bound = np.array(
             [
@@ -77,7 +78,7 @@ class SetPointShift:
 
     @property
     def is_at_bound(self) -> bool:
-        """Return True if a motor's shift is at its bound."""
+        """Return True if a servo's shift is at its bound."""
         return bool(np.abs(self._value).max(initial=0.0) >= self._cfg.bound_rad)
 
     def follow(self, change: FloatArray, remaining: FloatArray, dt: float) -> None:
@@ -89,6 +90,10 @@ class SetPointShift:
             dt: time since the last step in s.
         """
         cfg = self._cfg
+        change, remaining = (
+            self._servo_torques @ change,
+            self._servo_torques @ remaining,
+        )
         part = dt / cfg.time_constant_s / self._kp
         step = part * change
         largest = float(np.abs(step).max(initial=0.0))
@@ -117,5 +122,5 @@ class SetPointShift:
 
     def _update_value(self) -> None:
         bound = self._cfg.bound_rad
-        of_motor = np.clip(self._internal + self._gear, -bound, bound)
-        self._value = of_motor[self._motor_of_joint]
+        of_servo = np.clip(self._internal + self._gear, -bound, bound)
+        self._value = of_servo[self._servo_of_joint]

@@ -6,8 +6,8 @@ motion [ES2659053T3 ¶fig.6] gives in its rows of the base and of the joints
     B f = h,        τ = g - C f,
 
 h the force and moment that carry the weight, g the joints' rows of -M̃(q) G, B and C
-the base's and the joints' rows of the transposed contact Jacobian. One motor may drive
-several joints, T = S τ, and makes the joule loss
+the base's and the joints' rows of the transposed contact Jacobian. Motors carry
+T = S τ, S = Gᵀ of `models.robot`, and make the joule loss
 
     P = Σ_m c_m T_m²,        c_m = R_m / K_m².
 
@@ -92,7 +92,9 @@ class StandingProblem:
     weight: FloatArray
     """(6,) h: N along e_x, e_y, up, then N·m about them."""
     sharing: FloatArray
-    """(n_motors, n_joints) S: 1 where a motor drives a joint, otherwise 0."""
+    """(n_motors, n_joints) S, `Robot.transmission`."""
+    inverse_sharing: FloatArray
+    """(n_motors, n_joints) Σ with S Σᵀ = 1, `Robot.inverse_transmission`."""
     loss: FloatArray
     """(n_motors,) c in W/(N·m)²; 0 for a motor whose heat is ignored."""
     friction: float = FRICTION
@@ -120,13 +122,13 @@ def joule_loss(robot: Robot, joints: Sequence[str] | None = None) -> FloatArray:
         joints: joints whose motors count, the others get 0; None: the leg joints.
     """
     names = robot.leg_joints if joints is None else joints
-    counted = {robot.joints[robot.joint_index(name)].motor for name in names}
+    counted = robot.motors_of(names)
     return np.array(
         [
             motor.one_node.resistance / motor.one_node.torque_constant**2
-            if motor.name in counted
+            if m in counted
             else 0.0
-            for motor in robot.motors
+            for m, motor in enumerate(robot.motors)
         ]
     )
 
@@ -160,13 +162,13 @@ def build_standing_problem(
     weight = np.zeros(6)
     weight[2] = dynamics.mass * GRAVITY
     lever = dynamics.point_positions[points] - dynamics.com
-    motors = np.arange(len(robot.motors))
     return StandingProblem(
         contact_map=dynamics.contact_matrix(points, along),
         gravity=dynamics.gravity_term(-GRAVITY * up),
         base_map=base_columns(axes, lever, along),
         weight=weight,
-        sharing=np.equal.outer(motors, robot.motor_of_joint).astype(np.float64),
+        sharing=robot.transmission,
+        inverse_sharing=robot.inverse_transmission,
         loss=loss,
         friction=friction,
     )

@@ -174,7 +174,7 @@ class SmartStiffness:
                 dt_s=dt,
                 posture=posture,
                 is_foot_on_ground=bool(self._is_foot[balance.contacts].any()),
-                joint_temperature=observation.temperature[robot.motor_of_joint],
+                joint_temperature=robot.largest_of_joint(observation.temperature),
                 target=observation.target,
                 q=observation.q,
                 stiffness=observation.stiffness,

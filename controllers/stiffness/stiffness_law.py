@@ -7,8 +7,8 @@ stiffness · τ_max covers the torque for equilibrium. The offset is the share o
 for unmodelled torques: acceleration, friction, disturbances [ES2659053T3 ¶320, claim
 9].
 
-Joints that share a motor share its limit: the two hip yaw-pitch joints of a NAO turn by
-the same angle, so by virtual work their motor gives the sum of their torques. Both
+Joints on one shaft share its motor's limit: the two hip yaw-pitch joints of a NAO turn
+by the same angle, so by virtual work their motor gives the sum of their torques. Both
 joints get the larger of their own stiffness and that of the sum. The result is never
 below the law for a single joint, although only the sum loads the motor.
 
@@ -39,10 +39,10 @@ class StiffnessLaw:
 
     def __init__(self, robot: Robot) -> None:
         self._tau_max: FloatArray = robot.effort_limit.copy()
-        motor = robot.motor_of_joint
+        motor = robot.servo_of_joint
         # The next joint of the same motor, cyclic; itself for most joints.
         self._next = np.arange(len(motor))
-        for m in range(len(robot.motors)):
+        for m in range(len(robot.servos)):
             (joints,) = np.nonzero(motor == m)
             self._next[joints] = np.roll(joints, -1)
         self._offset = np.zeros(len(motor))

@@ -145,7 +145,7 @@ def run_head_story(robot: Robot, cfg: HeadStoryCfg | None = None) -> HeadStory:
     """
     cfg = cfg or HeadStoryCfg()
     joint = robot.joint_index(cfg.joint)
-    motor = int(robot.motor_of_joint[joint])
+    motor = int(robot.servo_of_joint[joint])
     events: list[Event] = []
     body = RobotWithLedger(robot, cfg.coupled, listeners=(events.append,))
     try:

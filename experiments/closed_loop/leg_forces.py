@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from nao_testbed.controllers.heat_minimization.least_loss import (
     LeastLoss,
-    gear_friction,
     least_power_with_gears,
     solve_least_loss,
 )
@@ -142,8 +141,9 @@ def least_powers(
         return None
     problem, least = found
     stuck = sim.cfg.servo.friction_scale if sim.cfg.servo.kind == "torque" else 0.0
-    help_nm = stuck * gear_friction(robot)
-    help_nm[robot.motor_of_joint[are_at_stops(robot, sim.truth().q)]] = np.inf
+    help_nm = stuck * robot.motor_friction
+    at_stop = robot.transmission[:, are_at_stops(robot, sim.truth().q)] != 0.0
+    help_nm[at_stop.any(axis=1)] = np.inf
     return LeastPowers(
         without_gears_w=least.loss_w,
         with_gears_w=least_power_with_gears(problem, help_nm),

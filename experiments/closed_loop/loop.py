@@ -150,8 +150,8 @@ class Loop(Generic[AnyRobot]):
         self._gains: ServoGains | None = None
         self._written = self.decided
         self._delay(observation_delay, action_delay)
-        motor = sim.robot.motor_of_joint
-        self._motors = [np.flatnonzero(motor == i) for i in range(max(motor) + 1)]
+        servo = sim.robot.servo_of_joint
+        self._servos = [np.flatnonzero(servo == i) for i in range(max(servo) + 1)]
         self._n = 0
         with attribute_errors_to(controller, "reset"):
             controller.reset(sim.robot)
@@ -255,12 +255,12 @@ class Loop(Generic[AnyRobot]):
             self._in_force = target
 
     def _follow_limp(self, stiffness: FloatArray, q: FloatArray) -> FloatArray:
-        """Return the set-points in force; those of limp motors follow their joints.
+        """Return the set-points in force; those of limp servos follow their joints.
 
         An arm that hung down therefore does not snap back when it becomes stiff again.
         """
         target, robot = self._in_force.copy(), self.sim.robot
-        for joints in self._motors:
+        for joints in self._servos:
             if (stiffness[joints] == 0.0).any():
                 lower, upper = robot.lower[joints].max(), robot.upper[joints].min()
                 target[joints] = min(max(q[joints].mean(), lower), upper)

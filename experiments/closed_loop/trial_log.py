@@ -67,14 +67,15 @@ class HeatMeter:
 
     def energy_of(self, joints: Sequence[str]) -> float | None:
         """Return the heat produced in the joints' motors in J; None without joints."""
-        robot = self._sim.robot
-        motors = {robot.motor_of_joint[robot.joint_index(name)] for name in joints}
-        if not motors:
+        motors = self._sim.robot.motors_of(joints)
+        if not motors.size:
             return None
-        return float(self._sim.heating.joule_energy[sorted(motors)].sum())
+        return float(self._sim.heating.joule_energy[motors].sum())
 
     def results(self, mean_square: FloatArray) -> dict[str, JointResult]:
         """Return the result of every joint; coupled joints share that of their motor.
+
+        Parallel motors replace their joints (`Robot.heat_names`).
 
         Args:
             mean_square: (n_motors,) last mean squared torques in N²m², assumed constant
@@ -88,8 +89,8 @@ class HeatMeter:
         forecast = np.where(np.isfinite(self.reached_s), self.reached_s, ahead)
         energy = heating.joule_energy
         results = {}
-        for joint, m in zip(robot.joint_names, robot.motor_of_joint, strict=True):
-            results[joint] = JointResult(
+        for name, m in zip(robot.heat_names, robot.servo_of_joint, strict=True):
+            results[name] = JointResult(
                 start_degc=float(self._start[m]),
                 end_degc=float(self._last[m]),
                 rise_k=float(self._last[m] - self._start[m]),

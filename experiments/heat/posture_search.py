@@ -54,7 +54,7 @@ DIGITS = 6
 def posture_angles(robot: Robot, angles: FloatArray) -> FloatArray:
     """Return (n_joints,) rounded angles in rad, in range, equal for coupled joints."""
     rounded = np.clip(np.round(angles, DIGITS), robot.lower, robot.upper)
-    leads = [robot.joint_index(joint.motor) for joint in robot.joints]
+    leads = robot.lead_joints[robot.servo_of_joint]
     return np.asarray(rounded[leads])
 
 
@@ -209,12 +209,14 @@ def _motor_table(robot: Robot, found: FoundPosture) -> Table:
     table = plain_table("\nMotors", None, "joint", (*heads, "requested W", "found W"))
     before, after = found.wanted, found.found
     for m in np.flatnonzero(found.motor_loss):
-        lead = robot.joint_index(robot.motors[m].name)
-        start, end = np.rad2deg((before.angles[lead], after.angles[lead]))
+        turns = robot.inverse_transmission[m]
+        start, end = np.rad2deg((turns @ before.angles, turns @ after.angles))
         torques = before.least.motor_effort[m], after.least.motor_effort[m]
         c = found.motor_loss[m]
         table.add_row(
-            " ".join(robot.motors[m].joints),
+            robot.motor_names[m]
+            if robot.is_parallel[m]
+            else " ".join(robot.motors[m].joints),
             f"{start:z.2f}",
             f"{end:z.2f}",
             f"{end - start:+z.2f}",

@@ -117,7 +117,7 @@ class ExportedRun:
         warn, error, _ = (np.inf,) * 3 if own is None else own.onset_degc
         degc = self.motors("temperature")
         stiffness = self.joints("stiffness")
-        lead = [self.robot.joint_index(m.joints[0]) for m in self.robot.motors]
+        lead = self.robot.lead_joints
         next_s = -np.inf
         for i, now in enumerate(self.time_s.tolist()):
             if now < next_s:

@@ -363,7 +363,7 @@ def trial_from_rows(trial: RecordedTrial, robot: Robot) -> TrialResult | None:
     effort = np.abs(torque).T @ dt / max(dt.sum(), 1e-9)
     energy = ((torque / torque_constant) ** 2 * resistance).T @ dt
     joints = {}
-    for name, m in zip(robot.joint_names, robot.motor_of_joint, strict=True):
+    for name, m in zip(robot.heat_names, robot.servo_of_joint, strict=True):
         hot = np.flatnonzero(temperature[:, m] >= SHUT_DOWN_DEGC)
         joints[name] = JointResult(
             start_degc=float(temperature[0, m]),

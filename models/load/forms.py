@@ -141,6 +141,9 @@ class MotorRow(SourcedRow):
     gear_ratio: Positive
     one_node: Name
     """Row of `heating_one_node.csv`."""
+    joints: str = ""
+    """Of a motor that shares its joints with others: its torque as a sum of theirs,
+    `0.5 ankle_pitch -0.5 ankle_roll`."""
 
 
 @dataclass(frozen=True, kw_only=True)

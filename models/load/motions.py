@@ -67,7 +67,7 @@ def read_tracks(
         words = "`joints` says which joints `postures` move; give postures, or leave "
         problems.append(Problem((*place, "joints"), f"{words}it out."))
     right = []
-    for motor in robot.motor_names:
+    for motor in robot.servo_names:
         if motor in tracks:
             wrong = list(_keyframe_problems(tracks[motor], robot))
             problems += wrong
@@ -155,7 +155,7 @@ def _from_postures(
             unknown = UnknownName("Posture", name, robot.postures, where)
             problems.append(Problem(here, str(unknown)))
     chosen = {robot.joints[robot.joint_index(joint)].motor for joint in joints}
-    for motor in robot.motor_names:
+    for motor in robot.servo_names:
         if keyframes and (motor in chosen or not form.joints):
             joint = robot.joint_index(motor)
             yield PlacedTrack(

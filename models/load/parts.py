@@ -45,8 +45,9 @@ def load_motors(folder: Path, joints: Table[JointRow]) -> tuple[Motor, ...]:
     """Return the motors in the order of their leading joints.
 
     Raises:
-        RobotDataError: a motor drives no joint, a joint has no motor, or a motor's
-            type or heating row does not exist.
+        RobotDataError: a motor drives no joint, a joint has no motor, a motor's type or
+            heating row does not exist, or parallel motors do not determine their
+            joints.
     """
     motors = read_table(folder / "motors.csv", MotorRow, "name", "motor")
     types = read_table(folder / "motor_types.csv", MotorTypeRow, "type", "motor type")
@@ -75,26 +76,113 @@ def load_motors(folder: Path, joints: Table[JointRow]) -> tuple[Motor, ...]:
             Motor,
             types.rows[row.type],
             name=row.name,
-            joints=joints,
+            joints=tuple(ratios),
+            ratios=tuple(ratios.values()),
             gear_ratio=row.gear_ratio,
             one_node=part_of(OneNodeHeating, one_node.rows[row.one_node]),
             two_node=part_of(TwoNodeHeating, two_node.rows[row.type]),
         )
-        for row, joints in ((motors.rows[name], driven[name]) for name in driven)
+        for row, ratios in ((motors.rows[name], driven[name]) for name in driven)
     )
+
+
+Ratios = dict[str, float]
+"""Column of G of a motor, by joint."""
 
 
 def _driven_joints(
     joints: Table[JointRow], motors: Table[MotorRow]
-) -> dict[str, tuple[str, ...]]:
+) -> dict[str, Ratios]:
     """Return the joints of each motor, leading joint first, in joint order."""
-    driven = {row.name: [row.name] for row in joints if row.motor == row.name}
+    parallel = {row.name: _ratios(motors, row, joints) for row in motors if row.joints}
+    motor_at = _check_parallel(parallel, motors, joints)
+    driven: dict[str, Ratios] = {}
+    for row in joints:
+        if row.name in motor_at:
+            driven[motor_at[row.name]] = parallel[motor_at[row.name]]
+        elif row.motor == row.name:
+            driven[row.name] = {row.name: 1.0}
     for row in joints:
         where, before = motors.path.name, f"joint {row.name!r}: "
+        if {row.name, row.motor} & motor_at.keys():
+            if row.motor != row.name:
+                joints.fail(
+                    row.name,
+                    f"joint {row.name!r} follows {row.motor!r}, and several motors "
+                    f"drive one of them in {where}; a joint may do only one of both.",
+                )
+            continue
         joints.need(row.name, "Motor", row.motor, motors.rows, where, before)
-        if row.motor != row.name:
-            driven[row.motor].append(row.name)
-    return {name: tuple(names) for name, names in driven.items()}
+        driven[row.motor][row.name] = 1.0
+    return driven
+
+
+def _ratios(motors: Table[MotorRow], row: MotorRow, joints: Table[JointRow]) -> Ratios:
+    """Return the ratios of a motor that shares its joints."""
+    words = row.joints.split()
+    names = words[1::2]
+    try:
+        ratios = dict(zip(names, map(float, words[::2]), strict=True))
+    except ValueError:
+        ratios = {}
+    if len(ratios) != len(names) or not all(0 < abs(r) < 100 for r in ratios.values()):
+        motors.fail(
+            row.name,
+            f"joints is {row.joints!r}; give a ratio that is not 0, and a joint, in "
+            "turn, each joint once: '0.5 ankle_pitch -0.5 ankle_roll'.",
+        )
+    for name in names:
+        motors.need(row.name, "Joint", name, joints.rows, joints.path.name)
+    if row.name in joints.rows:
+        motors.fail(
+            row.name,
+            f"motor {row.name!r} has the name of a joint, but shares its joints with "
+            "other motors; rename it.",
+        )
+    return ratios
+
+
+def _check_parallel(
+    parallel: dict[str, Ratios], motors: Table[MotorRow], joints: Table[JointRow]
+) -> dict[str, str]:
+    """Check that parallel motors and their joints determine each other.
+
+    Returns:
+        A motor for each joint: the k-th joint of a group has its k-th motor.
+    """
+    motor_at: dict[str, str] = {}
+    left = dict(parallel)
+    while left:
+        first = next(iter(left))
+        shared = set(left[first])
+        while (
+            more := {j for r in left.values() if shared & r.keys() for j in r} - shared
+        ):
+            shared |= more
+        names = [name for name, ratios in left.items() if shared & ratios.keys()]
+        moved = [row.name for row in joints if row.name in shared]
+        own = [name for name in moved if name in motors.rows]
+        table = np.array([[left[m].get(j, 0.0) for m in names] for j in moved])
+        text = f"motors {', '.join(names)} drive joints {', '.join(moved)}"
+        if own:
+            motors.fail(
+                own[0], f"{text}, so {own[0]!r} has no motor of its own; remove it."
+            )
+        if len(names) != len(moved):
+            motors.fail(first, f"{text}; give as many motors as joints.")
+        if np.linalg.cond(table) > LARGEST_CONDITION:
+            motors.fail(
+                first,
+                f"{text}, but their ratios do not determine the joints (singular "
+                "matrix); change a ratio or a sign.",
+            )
+        motor_at |= dict(zip(moved, names, strict=True))
+        left = {name: ratios for name, ratios in left.items() if name not in names}
+    return motor_at
+
+
+LARGEST_CONDITION = 1e4
+"""Condition of G above which small errors of a ratio become large torques."""
 
 
 def load_force_sensors(folder: Path, urdf: UrdfTree) -> tuple[ForceSensor, ...]:

@@ -85,7 +85,7 @@ def device_of(robot: Robot, kind: DeviceKind, names: Iterable[str]) -> Device:
     """Return a device with the joints whose position or torque limit it sets."""
     groups: Mapping[str, tuple[str, ...]] = {}
     if kind is MOTOR:
-        groups = {motor.name: motor.joints for motor in robot.motors}
+        groups = robot.servos
     elif kind is STIFFNESS:
         groups = {**{joint: (joint,) for joint in robot.joint_names}, **robot.groups}
     joints = (joint for name in names for joint in groups.get(name, ()))
@@ -99,7 +99,7 @@ def _nested_groups(robot: Robot) -> Groups:
     for name, members in by_size:
         joints = frozenset(members)
         fits = all(joints < other or not joints & other for other in nested.values())
-        if fits and any(joints.issuperset(motor.joints) for motor in robot.motors):
+        if fits and any(joints.issuperset(moved) for moved in robot.servos.values()):
             nested[name] = joints
     return nested
 
@@ -121,11 +121,11 @@ def _parts(name: str, groups: Groups, robot: Robot) -> list[ResourceNode]:
     }
     parts = [
         (
-            robot.joint_index(motor.name),
-            _device_leaf(robot, motor.name, MOTOR),
+            robot.joint_index(servo),
+            _device_leaf(robot, servo, MOTOR),
         )
-        for motor in robot.motors
-        if _smallest_around(frozenset(motor.joints), groups) == name
+        for servo, moved in robot.servos.items()
+        if _smallest_around(frozenset(moved), groups) == name
     ]
     parts += [
         (
@@ -234,9 +234,9 @@ def load_resources(robot: Robot) -> ResourceNode:
     path = robot.folder / "resources.yaml"
     if not path.exists():
         return default_resources(robot)
-    reader = _Reader(read_yaml(path, ResourceFile), robot.name, robot.motor_names)
+    reader = _Reader(read_yaml(path, ResourceFile), robot.name, robot.servo_names)
     reader.check()
-    motors = {name: device_of(robot, MOTOR, (name,)) for name in robot.motor_names}
+    motors = {name: device_of(robot, MOTOR, (name,)) for name in robot.servo_names}
     return reader.build(motors | leaf_devices(reader.file, robot))
 
 

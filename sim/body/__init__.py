@@ -131,8 +131,8 @@ class Body:
             POSITION_GAIN,
             VELOCITY_GAIN,
         )
-        of_motor = self._robot.motor_of_joint
-        speed = np.bincount(of_motor, self.v / sharing)  # at the start of this tick
+        robot = self._robot
+        speed = robot.inverse_transmission @ self.v  # at the start of this tick
         engine.step()
         engine.read_joints(self.q, self.v)
         engine.read_motor_torques(servo.joint_torque)
@@ -141,7 +141,7 @@ class Body:
         self.last_second.push_row(self._time_s(), self._row)
         if not np.isfinite(servo.joint_torque.sum() + self.q.sum()):
             return False
-        servo.motor_torque[:] = np.bincount(of_motor, servo.joint_torque)
+        np.matmul(robot.transmission, servo.joint_torque, out=servo.motor_torque)
         square = servo.motor_torque**2
         servo.square_sum += square
         power = np.maximum(servo.motor_torque * speed, -servo.loss * square)

@@ -117,12 +117,8 @@ def _inertial(link: ET.Element) -> ET.Element:
 
 
 def rotor_inertia(robot: Robot) -> dict[str, float]:
-    """Return J N² in kg·m² for each driven joint; coupled joints share one rotor."""
-    return {
-        name: motor.armature / len(motor.joints)
-        for motor in robot.motors
-        for name in motor.joints
-    }
+    """Return the rotor inertia at each joint in kg·m², `Robot.armature`."""
+    return dict(zip(robot.joint_names, robot.armature.tolist(), strict=True))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,7 +56,7 @@ class CurrentSign:
 
     def __init__(self, robot: Robot) -> None:
         """Start without evidence."""
-        lead = [robot.joints[robot.joint_index(m.joints[0])] for m in robot.motors]
+        lead = [robot.joints[j] for j in robot.lead_joints]
         constant = np.array([m.one_node.torque_constant for m in robot.motors])
         self._error_by_current = constant / np.array([joint.kp for joint in lead])
         self._step = np.array([joint.encoder_step for joint in lead])

@@ -64,8 +64,7 @@ class DeviceKeys:
         self._q: FloatArray = np.zeros(len(robot.joints))
         self._v: FloatArray = np.zeros(len(robot.joints))
         self._current_sign = CurrentSign(robot)
-        self._motor_of_joint = np.array(robot.motor_of_joint)
-        self._lead = np.array([robot.joint_index(m.joints[0]) for m in robot.motors])
+        self._lead = robot.lead_joints
         self.remarks: list[str] = []
         """Missing devices and reversed signs of this robot."""
         self.is_recording = False
@@ -82,13 +81,13 @@ class DeviceKeys:
 
     @property
     def positions(self) -> list[str]:
-        """Actuators of the motors' set-points, in motor order."""
-        return [f"{name}/Position/Actuator/Value" for name in self._robot.motor_names]
+        """Actuators of the servos' set-points, in motor order."""
+        return [f"{name}/Position/Actuator/Value" for name in self._robot.servo_names]
 
     @property
     def stiffness_actuators(self) -> list[str]:
-        """Actuators of the motors' stiffness, in motor order."""
-        return [f"{name}/Hardness/Actuator/Value" for name in self._robot.motor_names]
+        """Actuators of the servos' stiffness, in motor order."""
+        return [f"{name}/Hardness/Actuator/Value" for name in self._robot.servo_names]
 
     def of_motors(self, values: FloatArray) -> FloatArray:
         """Return the leading joints' values (n_motors,) from (n_joints,) values."""
@@ -179,13 +178,14 @@ class DeviceKeys:
         if bad:
             raise BadInput(f"{bad[0]} no longer has a value.")
         read = dict(zip(self._chosen, map(float, devices), strict=True))
-        robot, of_joint = self._robot, self._motor_of_joint
-        motors, sensors = robot.motor_names, [s.name for s in robot.force_sensors]
+        robot, of_joint = self._robot, self._robot.servo_of_joint
+        servos, motors = robot.servo_names, robot.motor_names
+        sensors = [sensor.name for sensor in robot.force_sensors]
 
         def block(field: str, members: Sequence[str]) -> FloatArray:
             return np.array([read.get(f"{field}.{name}", 0.0) for name in members])
 
-        q, target = block("q", motors), block("target", motors)
+        q, target = block("q", servos), block("target", servos)
         sonar = [f"sonar.{one.name}" for one in robot.sonars]
         dt = 0.0 if self._time_s is None else time_s - self._time_s
         return Observation(
@@ -193,7 +193,7 @@ class DeviceKeys:
             q=q[of_joint],
             v=self._velocity(q[of_joint], time_s),
             target=target[of_joint],
-            stiffness=np.clip(block("stiffness", motors), 0.0, 1.0)[of_joint],
+            stiffness=np.clip(block("stiffness", servos), 0.0, 1.0)[of_joint],
             temperature=block("temperature", motors),
             current=self._current_sign.step(block("current", motors), target - q, dt),
             fsr=N_PER_KG * block("fsr", sensors),
@@ -223,14 +223,14 @@ def _is_number(value: Any) -> bool:
 def _candidates(robot: Robot) -> dict[str, list[str]]:
     """Return a mapping of value, as `CHANNEL.MEMBER`, to its candidate keys."""
     found: dict[str, list[str]] = {}
-    for motor in robot.motor_names:
-        base = f"{PREFIX}{motor}/"
+    for servo, motor in zip(robot.servo_names, robot.motor_names, strict=True):
+        base, drive = f"{PREFIX}{servo}/", f"{PREFIX}{motor}/"
         found |= {
-            f"q.{motor}": [f"{base}Position/Sensor/Value"],
-            f"target.{motor}": [f"{base}Position/Actuator/Value"],
-            f"stiffness.{motor}": [f"{base}Hardness/Actuator/Value"],
-            f"temperature.{motor}": [f"{base}Temperature/Sensor/Value"],
-            f"current.{motor}": [f"{base}ElectricCurrent/Sensor/Value"],
+            f"q.{servo}": [f"{base}Position/Sensor/Value"],
+            f"target.{servo}": [f"{base}Position/Actuator/Value"],
+            f"stiffness.{servo}": [f"{base}Hardness/Actuator/Value"],
+            f"temperature.{motor}": [f"{drive}Temperature/Sensor/Value"],
+            f"current.{motor}": [f"{drive}ElectricCurrent/Sensor/Value"],
         }
     for sensor in robot.force_sensors:
         side, corner = sensor.name[0], CORNERS.get(sensor.name[-2:], sensor.name)

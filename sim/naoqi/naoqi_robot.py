@@ -162,11 +162,8 @@ class NaoqiRobot:
         self._had_smart_stiffness: bool | None = None
         self._target: FloatArray | None = None
         self._stiffness: FloatArray | None = None
-        self._max_current = (
-            robot.effort_limit
-            / np.array([m.one_node.torque_constant for m in robot.motors])[
-                list(robot.motor_of_joint)
-            ]
+        self._max_current = robot.effort_limit / robot.torque_per_current(
+            np.array([m.one_node.torque_constant for m in robot.motors])
         )
         """(n_joints,) current at stiffness 1, in A."""
         self._has_control = False
@@ -260,14 +257,14 @@ class NaoqiRobot:
         """
         call, motion = self._connection.call, self._motion
         self._user_stiffness = list(
-            call(CONNECT_S, motion.getStiffnesses, list(self._robot.motor_names))
+            call(CONNECT_S, motion.getStiffnesses, list(self._robot.servo_names))
         )
         self._had_smart_stiffness = bool(
             call(CONNECT_S, motion.getSmartStiffnessEnabled)
         )
         keys = self.keys
         user = np.array(self._user_stiffness)
-        self.home_stiffness = user[list(self._robot.motor_of_joint)]
+        self.home_stiffness = user[self._robot.servo_of_joint]
         for name, actuators in (
             (STIFFNESS, keys.stiffness_actuators),
             (ALL, [*keys.stiffness_actuators, *keys.positions]),
@@ -299,7 +296,7 @@ class NaoqiRobot:
         if self._stiffness is not None or self._target is not None:
             self._send(hold_s=0.0, limit_s=limit_s)
             self._wait_until_home(limit_s)
-        names, call = list(self._robot.motor_names), self._connection.call
+        names, call = list(self._robot.servo_names), self._connection.call
         motion = self._motion
         call(limit_s, motion.setStiffnesses, names, self._user_stiffness)
         call(limit_s, motion.setSmartStiffnessEnabled, self._had_smart_stiffness)

@@ -6,8 +6,6 @@ robot; `two-node` adds a separate winding, `bare-motor` uses the motor's data sh
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from nao_testbed.models import Motor, Robot
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.thermal.heating import (
@@ -39,11 +37,9 @@ def make_heating(robot: Robot, cfg: HeatingCfg) -> Heating:
 def motor_torque(robot: Robot, effort: FloatArray) -> FloatArray:
     """Return (n_motors,) joint-side motor torques in N·m for (n_joints,) efforts.
 
-    A motor that drives several joints carries the sum of their torques.
+    They are Gᵀ τ: a motor that couples joints carries the sum of their torques.
     """
-    torque: FloatArray = np.bincount(
-        robot.motor_of_joint, effort, len(robot.motors)
-    ).astype(np.float64, copy=False)
+    torque: FloatArray = robot.transmission @ effort
     return torque
 
 

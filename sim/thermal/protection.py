@@ -9,8 +9,9 @@ NAO's statuses 0 to 3, each with its share of the commanded stiffness. Published
 below 70 °C again; at status 2 it is reduced by more than 30 %; at status 3 it is 0.
 Estimates: status 2 from 80 °C, status 3 from 90 °C, and their release 6 K below the
 onset, as for status 1. Joints of a motor at status s get the commanded stiffness times
-factor[s], with factors 1, 0.85, 0.6 and 0 (estimates within the published bounds). The
-factors are steps, not a ramp, so that torques stay constant between two thresholds.
+factor[s], with factors 1, 0.85, 0.6 and 0 (estimates within the published bounds);
+among parallel motors the hottest counts. The factors are steps, not a ramp, so that
+torques stay constant between two thresholds.
 
 The safety shut-down [ES2659053T3 ¶fig.2] is latched: its single onset of 80 °C [¶fig.4]
 has no release. When a motor reaches it, or the robot's total exceeds its own threshold,
@@ -121,7 +122,7 @@ class Protection:
             cfg: thresholds, factors and scope.
         """
         self._names = robot.motor_names
-        self._motor_of_joint = robot.motor_of_joint
+        self._motors_of_joint = robot.motors_of_joint
         self._onset = np.array(cfg.onset_degc)[:, np.newaxis]  # (3, 1)
         self._release = np.array(cfg.release_degc)[:, np.newaxis]
         self._factor = np.array([1.0, *cfg.factor])
@@ -174,7 +175,7 @@ class Protection:
         self._watch_body(temperature)
         if self.is_shut_down:
             return np.zeros_like(stiffness)
-        factor: FloatArray = self._factor[status][self._motor_of_joint]
+        factor: FloatArray = self._factor[status[self._motors_of_joint]].min(axis=1)
         return stiffness * factor
 
     def _watch_body(self, temperature: FloatArray) -> None:

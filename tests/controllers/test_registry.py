@@ -218,7 +218,7 @@ def test_a_hot_joint_stands_on_what_equilibrium_needs(
 ) -> None:
     knee = nao.joint_index("LKneePitch")
     temperature = np.full(len(nao.motors), 30.0)
-    temperature[nao.motor_of_joint[knee]] = 75.0
+    temperature[nao.servo_of_joint[knee]] = 75.0
     least, warm, usual = (
         step_of(nao, spec, observe(nao, temperature=temperature))
         for spec in ("smart:0", "smart:warm", "smart")

@@ -135,7 +135,7 @@ def test_motor_torques_differ_from_the_load_by_gear_friction_at_most(
     base, asked, gave = balance(sim)
     assert_allclose(base[:3], 0.0, atol=0.1)
     assert_allclose(gave, asked, atol=BALANCE)
-    load = np.bincount(nao.motor_of_joint, asked)
+    load = np.bincount(nao.servo_of_joint, asked)
     friction = np.array(
         [nao.joints[nao.joint_index(m.name)].friction for m in nao.motors]
     )
@@ -365,7 +365,7 @@ def test_the_battery_bounds_the_speed_of_a_turning_head(
     for _ in range(1400):
         sim.step(1)
         fastest = max(fastest, float(sim.truth().v[head]))
-    motor = nao.motors[nao.motor_of_joint[head]]
+    motor = nao.motors[nao.servo_of_joint[head]]
     stall = motor.stall_torque * motor.gear_ratio
     no_load = motor.no_load_speed / motor.gear_ratio
     share = battery_volt / nao.battery.nominal_volt

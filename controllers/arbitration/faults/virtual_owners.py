@@ -353,11 +353,14 @@ class HotEngine:
         self.cfg = cfg or HotEngineCfg.of(robot)
         self._owner = VirtualOwner(ledger, self.cfg.name)
         leaf_of = {
-            motor: leaf.name
+            joint: leaf.name
             for leaf in map_devices(ledger.tree.root, robot).of_kind(DeviceKind.MOTOR)
-            for motor in robot.motor_of_joint[leaf.joints].tolist()
+            for joint in leaf.joints.tolist()
         }
-        self._leaves = tuple(leaf_of.get(m) for m in range(len(robot.motors)))
+        self._leaves = tuple(
+            sorted({leaf_of[j] for j in np.flatnonzero(row).tolist() if j in leaf_of})
+            for row in robot.transmission
+        )
         self._is_hot = np.zeros(len(self._leaves), dtype=np.bool_)
         self._failures = np.zeros(len(self._leaves), dtype=np.int64)
         self._names = robot.motor_names
@@ -381,7 +384,7 @@ class HotEngine:
     def out_of_reach(self) -> tuple[str, ...]:
         """Hot motors that cannot be occupied, since the ledger has no leaf for them."""
         hot = np.flatnonzero(self._is_hot)
-        return tuple(self._names[m] for m in hot if self._leaves[m] is None)
+        return tuple(self._names[m] for m in hot if not self._leaves[m])
 
     def step(self, temperature: NDArray[np.float64], tick: int) -> None:
         """Occupy motors that have become hot, and release cooled ones.
@@ -409,5 +412,5 @@ class HotEngine:
         limit = np.where(self._is_hot, self.cfg.release_degc, self.cfg.onset_degc)
         is_hot = np.where(has_failed, self._is_hot, temperature >= limit)
         self._is_hot = is_hot | (self._failures > self.cfg.failures_borne)
-        hot = (self._leaves[motor] for motor in np.flatnonzero(self._is_hot))
-        self._owner.occupy({leaf: self._occupation for leaf in hot if leaf}, tick)
+        hot = [leaf for m in np.flatnonzero(self._is_hot) for leaf in self._leaves[m]]
+        self._owner.occupy(dict.fromkeys(hot, self._occupation), tick)

@@ -126,10 +126,9 @@ def _joints_of_motor(leaf: str, names: tuple[str, ...], robot: Robot) -> list[in
             f"resource {leaf!r} commands the motors {', '.join(names) or 'none'}; give "
             "one motor a leaf, and put the leaves under a composite."
         )
-    motors = {motor.name: motor.joints for motor in robot.motors}
-    if names[0] not in motors:
-        raise UnknownName("Motor", names[0], motors, f"robot {robot.name!r}")
-    return [robot.joint_index(joint) for joint in motors[names[0]]]
+    if names[0] not in robot.servos:
+        raise UnknownName("Motor", names[0], robot.servos, f"robot {robot.name!r}")
+    return [robot.joint_index(joint) for joint in robot.servos[names[0]]]
 
 
 def _joints_of_groups(names: Iterable[str], robot: Robot) -> list[int]:

@@ -106,8 +106,7 @@ class PostureProblem:
             if is_moved or name in robot.leg_joints
         ]
         self._loss = joule_loss(robot, counted)
-        lead = [robot.joint_index(motor.joints[0]) for motor in robot.motors]
-        self._limit = robot.effort_limit[lead]
+        self._limit = robot.motor_effort_limit
         self._counts = self._loss > 0.0
         self._clearance = Clearance(robot, self.wanted)
         self._least_clearance = np.minimum(self._clearance.wanted, cfg.clearance_m)

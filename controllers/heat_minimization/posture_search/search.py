@@ -264,7 +264,7 @@ def _balance_of(problem: PostureProblem, x: FloatArray) -> PostureBalance:
     robot = problem.robot
     room = np.minimum(value.q - robot.lower, robot.upper - value.q)
     distances = value.clearance
-    is_counted = problem.motor_loss[robot.motor_of_joint] > 0.0
+    is_counted = robot.largest_of_joint(problem.motor_loss) > 0.0
     at_stop = np.flatnonzero(is_counted & (room < AT_STOP_RAD)).tolist()
     return PostureBalance(
         angles=value.q,

@@ -183,10 +183,10 @@ def choose_variables(
         BadInput: no joint is movable.
         UnknownName: a name in `keep` is neither a joint nor a group.
     """
-    columns = _free_motors(robot, cfg)
-    names = {m: robot.motors[m].name for m in columns}
+    columns = _free_servos(robot, cfg)
+    names = {m: robot.servo_names[m] for m in columns}
     for pair in () if cfg.may_be_asymmetric else find_mirror_pairs(robot):
-        one, other = robot.motor_of_joint[[pair.joint, pair.other]].tolist()
+        one, other = robot.servo_of_joint[[pair.joint, pair.other]].tolist()
         if not is_symmetric(pair, wanted):
             continue
         if one == other:
@@ -194,7 +194,7 @@ def choose_variables(
                 columns.pop(one, None)
         elif one in columns and other in columns:
             columns[one] = columns[one] + pair.sign * columns.pop(other)
-            names[one] = f"{names[one]} and {robot.motors[other].name}"
+            names[one] = f"{names[one]} and {robot.servo_names[other]}"
         else:  # one is kept, so its mirror image is kept too
             columns.pop(one, None)
             columns.pop(other, None)
@@ -214,14 +214,14 @@ def choose_variables(
     )
 
 
-def _free_motors(robot: Robot, cfg: PostureSearchCfg) -> dict[int, FloatArray]:
-    """Return per movable motor a (n_joints,) vector, 1 for its joints."""
+def _free_servos(robot: Robot, cfg: PostureSearchCfg) -> dict[int, FloatArray]:
+    """Return per movable servo a (n_joints,) vector, 1 for its joints."""
     kept = kept_joints(robot, cfg.keep)
     columns = {}
-    for m, motor in enumerate(robot.motors):
-        is_of_legs = set(motor.joints) <= set(robot.leg_joints)
-        if (cfg.moves_arms or is_of_legs) and not kept & set(motor.joints):
-            columns[m] = np.isin(robot.joint_names, motor.joints).astype(np.float64)
+    for m, joints in enumerate(robot.servos.values()):
+        is_of_legs = set(joints) <= set(robot.leg_joints)
+        if (cfg.moves_arms or is_of_legs) and not kept & set(joints):
+            columns[m] = np.isin(robot.joint_names, joints).astype(np.float64)
     return columns
 
 

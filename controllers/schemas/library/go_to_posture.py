@@ -216,17 +216,17 @@ class GoToPosture(PostureStateSchema[GoToPostureParameters]):
         legs = set(self.robot.leg_joints)
         tracks: list[Track] = []
         speed = radians(self.parameters.speed_deg_s)
-        for motor in self.robot.motors:
-            if legs & set(motor.joints):
+        for lead, moved in self.robot.servos.items():
+            if legs & set(moved):
                 continue
-            j = self.robot.joint_index(motor.joints[0])
+            j = self.robot.joint_index(lead)
             distance = abs(float(self._goal.angles[j] - target[j]))
             if distance > 1e-3:
                 # The top speed of the cubic from rest to rest is 1.5 times its mean.
                 time_s = max(0.1, 1.5 * distance / speed)
                 tracks.append(
                     Track(
-                        joint=motor.joints[0],
+                        joint=lead,
                         times_s=(time_s,),
                         angles=(float(self._goal.angles[j]),),
                     )

@@ -292,7 +292,6 @@ class BatteryWatch(PerceptiveSchema[BatteryWatchParameters]):
     def start(self) -> None:
         """Start with the charge of the parameters."""
         motors = self.robot.motors
-        self._joints = np.array([self.robot.joint_index(m.joints[0]) for m in motors])
         self._constant = np.array([motor.one_node.torque_constant for motor in motors])
         self._resistance = np.array([motor.one_node.resistance for motor in motors])
         self._charge = self.parameters.charge
@@ -301,7 +300,7 @@ class BatteryWatch(PerceptiveSchema[BatteryWatchParameters]):
     def perceive(self) -> None:
         """Subtract the energy since the last call."""
         now, seen = self.parameters, self.observation
-        current, speed = seen.current, seen.v[self._joints]
+        current, speed = seen.current, self.robot.motor_speeds(seen.v)
         motors = self._resistance * current**2 + self._constant * current * speed
         power = now.idle_watts + float(np.maximum(motors, 0.0).sum()) / now.efficiency
         if self._mean is None:

@@ -175,8 +175,7 @@ def left_side_in_motion(
 
 def armature_at_joints(robot: Robot) -> FloatArray:
     """Return the rotor inertia per joint, (n_joints,) in kg·m²; divided if shared."""
-    motors = [robot.motors[i] for i in robot.motor_of_joint]
-    return np.array([motor.armature / len(motor.joints) for motor in motors])
+    return robot.armature
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

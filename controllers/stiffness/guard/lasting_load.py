@@ -54,11 +54,12 @@ class LastingLoad:
 
     def __init__(self, robot: Robot, cfg: GuardCfg) -> None:
         self._cfg = cfg
-        self._motor_of_joint = robot.motor_of_joint
         constants = [motor.one_node.torque_constant for motor in robot.motors]
+        torque_per_amp = robot.servo_torques[robot.servo_of_joint] * constants
         self._share_per_amp: FloatArray = (
-            np.array(constants)[robot.motor_of_joint] / robot.effort_limit
+            torque_per_amp / robot.effort_limit[:, np.newaxis]
         )
+        """(n_joints, n_motors) τ_i / τ_max,i for 1 A."""
         self._share: FloatArray | None = None
         self.end()
 
@@ -94,7 +95,7 @@ class LastingLoad:
     def watch_effort(self, observation: Observation, dt: float) -> None:
         """Filter |τ_i| / τ_max,i; a non-finite current counts as zero."""
         amps = np.where(np.isfinite(observation.current), observation.current, 0.0)
-        share = self._share_per_amp * np.abs(amps[self._motor_of_joint])
+        share = np.abs(self._share_per_amp @ amps)
         if self._share is None:
             self._share = share
         gain = 1.0 - exp(-dt / EFFORT_S)

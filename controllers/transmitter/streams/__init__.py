@@ -54,7 +54,7 @@ def effector_leaves(robot: Robot) -> EffectorLeaves:
             speaker = node.name
     return EffectorLeaves(
         motors=motors,
-        max_speeds={name: max_speed(robot, name) for name in robot.motor_names},
+        max_speeds={name: max_speed(robot, name) for name in robot.servo_names},
         led_channels=lamps,
         speaker=speaker,
     )

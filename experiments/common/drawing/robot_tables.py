@@ -9,7 +9,7 @@ from rich.table import Table
 from nao_testbed.experiments.common.drawing.plain_table import plain_table
 from nao_testbed.models.folders import robot_names
 from nao_testbed.models.resources import ResourceNode
-from nao_testbed.models.robot import Robot
+from nao_testbed.models.robot import Joint, Motor, Robot
 
 T = TypeVar("T")
 
@@ -62,9 +62,24 @@ def joint_table(robot: Robot) -> Table:
             "kp N·m/rad": lambda joint: f"{joint.kp:.1f}",
             "kd N·m·s/rad": lambda joint: f"{joint.kd:.3f}",
             "friction N·m": lambda joint: f"{joint.friction:.4f}",
-            "motor": lambda joint: "own" if joint.motor == joint.name else joint.motor,
+            "motor": lambda joint: _motors_of(robot, joint),
         },
     )
+
+
+def _motors_of(robot: Robot, joint: Joint) -> str:
+    names = [robot.motor_names[m] for m in robot.motors_of([joint.name])]
+    return "own" if names == [joint.name] else ", ".join(names)
+
+
+def _with_joints(motor: Motor) -> str:
+    """Return a motor's name, with the joints that it couples, or drives with others."""
+    if len(motor.joints) == 1:
+        return motor.name
+    if set(motor.ratios) == {1.0}:
+        return f"{motor.name} (+ {', '.join(motor.joints[1:])})"
+    parts = (f"{r:+g} {j}" for j, r in zip(motor.joints, motor.ratios, strict=True))
+    return f"{motor.name} ({' '.join(parts)})"
 
 
 def motor_table(robot: Robot) -> Table:
@@ -73,11 +88,7 @@ def motor_table(robot: Robot) -> Table:
         "Motors",
         robot.motors,
         {
-            "Motor": lambda motor: (
-                motor.name
-                if len(motor.joints) == 1
-                else f"{motor.name} (+ {', '.join(motor.joints[1:])})"
-            ),
+            "Motor": _with_joints,
             "type": lambda motor: motor.type,
             "ratio": lambda motor: f"{motor.gear_ratio:g}",
             "stall mN·m": lambda motor: f"{motor.stall_torque * 1e3:.1f}",

@@ -249,9 +249,16 @@ def heat_log_of_run(
 
 
 def motor_of(joint: str, robot: Robot) -> Motor:
-    """Return the motor that drives a joint.
+    """Return the motor that drives a joint, or that has this name.
 
     Raises:
         UnknownName: the robot has no such joint.
+        BadInput: several motors drive it.
     """
-    return robot.motors[robot.motor_index(robot.joints[robot.joint_index(joint)].motor)]
+    if joint in robot.motor_names:
+        return robot.motors[robot.motor_index(joint)]
+    first, *others = (robot.motor_names[m] for m in robot.motors_of([joint]))
+    if others:
+        names = ", ".join((first, *others))
+        raise BadInput(f"several motors drive {joint!r}; give one of them: {names}.")
+    return robot.motors[robot.motor_index(first)]

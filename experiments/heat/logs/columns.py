@@ -253,7 +253,10 @@ def _fitting(line: _Line, column: str, robot: Robot | None) -> str | None:
 
 
 def of_motor(name: str, robot: Robot | None) -> str:
-    """Return a name with the motor in place of the joint, for signals of motors."""
+    """Return a name with the motor in place of the joint, for signals of motors.
+
+    Torques of joints with parallel motors keep the joint (`xray.sensor_checks`).
+    """
     prefix, _, member = name.partition(".")
     if (
         robot is None
@@ -261,7 +264,10 @@ def of_motor(name: str, robot: Robot | None) -> str:
         or member not in robot.joint_names
     ):
         return name
-    return f"{prefix}.{robot.joints[robot.joint_index(member)].motor}"
+    motor = robot.servo_of_joint[robot.joint_index(member)]
+    if robot.is_parallel[motor] and _signal_of(name) == "torque":
+        return name
+    return f"{prefix}.{robot.motor_names[motor]}"
 
 
 def _with_unit(name: str, unit: str | None) -> str:

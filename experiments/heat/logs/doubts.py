@@ -274,7 +274,8 @@ def _signed(log: Log, robot: Robot) -> Log:
 
 def _signs(log: Log, robot: Robot) -> dict[str, float]:
     """Return the sign of each motor's current at the end; from 0 to 1 if uncertain."""
-    lead = {m.name: m.joints[0] for m in robot.motors}
+    own = zip(robot.motors, ~robot.is_parallel, strict=True)
+    lead = {m.name: m.joints[0] for m, is_own in own if is_own}
     target, q, size = (log.signals.get(s, {}) for s in ("target", "q", "current"))
     known = [m for m in lead if m in size and lead[m] in target and lead[m] in q]
     if not known:

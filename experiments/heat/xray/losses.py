@@ -290,13 +290,12 @@ class _Equilibrium:
         self._n = len(self._legs)
         self._error = fit.error
         kp = np.array([joint.kp for joint in robot.joints])[self._legs]
-        self._motors = robot.motor_of_joint[self._legs]
+        self._servos = robot.servo_of_joint[self._legs]
         effort = model.standing.effort
+        wind_up = (robot.servo_torques @ effort)[self._servos] / kp
         self._kp = kp
-        # Motors measure the mean of their joints' angles.
-        self._set_point = (
-            self._measured(model.q[self._legs]) + effort[self._motors] / kp
-        )
+        # Servos measure the mean of their joints' angles.
+        self._set_point = self._measured(model.q[self._legs]) + wind_up
         self._set_point += shift
         self._apart = model.q[self._legs] - self._measured(model.q[self._legs])
         self._effort = effort
@@ -317,10 +316,11 @@ class _Equilibrium:
         mean = self._measured(measured)
         state = self._model.balance(q, x[self._second], self._up_in_sole)
         servo = self._kp * (self._set_point - mean)
-        torque = (self._model.sharing @ state.tau)[self._motors]
+        motors = self._model.sharing @ state.tau
+        torque = (self._robot.servo_torques @ motors)[self._servos]
         rows = servo - torque
-        # For joints on one motor the second row is the difference of their angles.
-        _, first = np.unique(self._motors, return_index=True)
+        # For joints on one servo the second row is the difference of their angles.
+        _, first = np.unique(self._servos, return_index=True)
         follows = np.ones(self._n, dtype=np.bool_)
         follows[first] = False
         rows = np.where(follows, 100.0 * (measured - mean - self._apart), rows)
@@ -335,7 +335,7 @@ class _Equilibrium:
         return np.asarray(self._model.sharing @ state.tau)
 
     def _measured(self, angles: FloatArray) -> FloatArray:
-        """Return the motors' measurement of leg angles, joint by joint."""
-        count = np.bincount(self._motors)
-        total = np.bincount(self._motors, weights=angles)
-        return np.asarray(total[self._motors] / count[self._motors])
+        """Return the servos' measurement of leg angles, joint by joint."""
+        count = np.bincount(self._servos)
+        total = np.bincount(self._servos, weights=angles)
+        return np.asarray(total[self._servos] / count[self._servos])

@@ -18,7 +18,7 @@ from nao_testbed.experiments.heat.logs.record import (
     Repair,
 )
 from nao_testbed.experiments.heat.logs.signals import column_names
-from nao_testbed.models import BadInput, Robot, UnknownName
+from nao_testbed.models import BadInput, Motor, Robot, UnknownName
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.recording.channels import TIME_COLUMN
 
@@ -77,7 +77,8 @@ def check_sensors(log: Log, robot: Robot) -> Log:
     signals: dict[str, Columns] = {TIME_COLUMN: {"": time_s}}
     for signal in READ:
         reading = READINGS["current" if signal == "torque" else signal]
-        members = reading.members(robot)
+        shared = _parallel(robot) if signal == "torque" else []
+        members = (*reading.members(robot), *(j for m in shared for j in m.joints))
         known: dict[str, FloatArray] = {}
         for member, values in log.signals.get(signal, {}).items():
             if not member:
@@ -92,6 +93,7 @@ def check_sensors(log: Log, robot: Robot) -> Log:
             repairs.append(Repair(kind="missing", rows=rows.size, what=what))
         if signal in {"q", "target"}:
             known = _with_coupled(known, robot)
+        known = _of_motors(known, shared)
         if known:
             signals[signal] = known
     checked = replace(log, signals=signals, repairs=tuple(repairs))
@@ -111,6 +113,21 @@ def _with_coupled(known: Columns, robot: Robot) -> dict[str, FloatArray]:
     return {**coupled, **known}
 
 
+def _parallel(robot: Robot) -> list[Motor]:
+    return [m for m, p in zip(robot.motors, robot.is_parallel, strict=True) if p]
+
+
+def _of_motors(known: Columns, shared: list[Motor]) -> dict[str, FloatArray]:
+    """Return torques of motors; those of joints with parallel motors are converted."""
+    joints = {joint for motor in shared for joint in motor.joints}
+    found = {n: values for n, values in known.items() if n not in joints}
+    for motor in shared:
+        if motor.name not in known and set(motor.joints) <= known.keys():
+            ratios = zip(motor.joints, motor.ratios, strict=True)
+            found[motor.name] = np.sum([r * known[j] for j, r in ratios], axis=0)
+    return found
+
+
 def _require(log: Log, robot: Robot) -> None:
     """Check that a log has angles and currents of every leg joint.
 
@@ -118,7 +135,7 @@ def _require(log: Log, robot: Robot) -> None:
         BadInput: a column is missing; the message names the present ones.
     """
     legs = robot.leg_joints
-    motors = dict.fromkeys(robot.joints[robot.joint_index(n)].motor for n in legs)
+    motors = [robot.motor_names[m] for m in robot.motors_of(legs)]
     drives = log.signals.get("current") or log.signals.get("torque", {})
     for what, column, wanted, given in (
         ("angle", "q", legs, log.signals.get("q", {})),

@@ -37,7 +37,6 @@ from pydantic import Field
 from scipy.optimize import least_squares
 from scipy.spatial import ConvexHull
 
-from nao_testbed.controllers.heat_minimization.least_loss import gear_friction
 from nao_testbed.controllers.heat_minimization.standing_problem import joule_loss
 from nao_testbed.controllers.interface.checked import Checked
 from nao_testbed.controllers.stiffness.dynamics import (
@@ -252,11 +251,9 @@ class StandingModel:
         self._spread = [_spread(sole) for sole in self.soles]
         self.weight = self._dynamics.mass * GRAVITY
         self.legs = np.array([robot.joint_index(n) for n in robot.leg_joints])
-        self.sharing = np.equal.outer(
-            np.arange(len(robot.motors)), robot.motor_of_joint
-        ).astype(np.float64)
+        self.sharing = robot.transmission
         self._counts = joule_loss(robot) > 0.0
-        friction = gear_friction(robot)[self._counts]
+        friction = robot.motor_friction[self._counts]
         self._gear_sd = friction / np.sqrt(3.0)
         self._sensors = [
             [k for k, s in enumerate(robot.force_sensors) if s.link == sole.link]
@@ -421,10 +418,11 @@ class StandingModel:
         q, width = seen.q.copy(), np.maximum(step / np.sqrt(12.0), ANGLE_RAD)
         if seen.target is not None:
             kp = np.array([joint.kp for joint in robot.joints])
-            wind_up = seen.effort[robot.motor_of_joint] / kp
+            servos = robot.servo_of_joint
+            wind_up = (robot.servo_torques @ seen.effort)[servos] / kp
             fine = seen.target - wind_up
             finer = np.hypot(ANGLE_RAD, self.assumptions.gain * wind_up)
-            shared = np.bincount(robot.motor_of_joint)[robot.motor_of_joint] > 1
+            shared = np.bincount(servos)[servos] > 1
             finer[shared] *= 3.0  # the coupling of the joints yields slightly
             is_known = np.zeros(len(q), dtype=np.bool_)
             is_known[self.legs] = True

@@ -244,7 +244,7 @@ def run_one(cfg: TrialsCfg, k: int) -> Diagnosis:
             shift = np.zeros(len(robot.joints))
             place = robot.joint_index(found.saving.joint)
             shift[place] = np.deg2rad(found.saving.set_point_deg)
-            sharing = robot.motor_of_joint == robot.motor_of_joint[place]
+            sharing = robot.servo_of_joint == robot.servo_of_joint[place]
             shift[sharing] = shift[place]
             controller.move(shift)
             after = _stand(loop, MOVED_S)

@@ -217,8 +217,8 @@ def xray(
     worst = next((name for name in found.named if name in suspects.by_joint), None)
     if worst is None:
         return found
-    motor = robot.motor_of_joint[robot.joint_index(worst)]
-    if standing.effort_sd[motor] > 0.0:  # which way it would save is unknown
+    motors = robot.motors_of([worst])
+    if (standing.effort_sd[motors] > 0.0).any():  # which way it would save is unknown
         return found
     error = suspects.error_of(worst)
     return replace(found, saving=account.saving(worst, error.degrees))

@@ -108,9 +108,7 @@ class Measures:
     def __init__(self, robot: Robot) -> None:
         self._robot = robot
         self._loss = np.array([m.one_node.resistance for m in robot.motors])
-        self._leg_motors = sorted(
-            {robot.motor_of_joint[robot.joint_index(n)] for n in robot.leg_joints}
-        )
+        self._leg_motors = robot.motors_of(robot.leg_joints)
         self.heat_j = np.zeros(len(robot.motors))
         self.first: Observation | None = None
         self.last: Observation | None = None
@@ -370,6 +368,7 @@ def _print_plan(
     table = Table(title=f"{cfg.address}: read only, nothing commanded")
     for name in ("joint", "angle rad", "set-point rad", "stiffness", "planned", "°C"):
         table.add_column(name, justify="left" if name == "joint" else "right")
+    degc = model.largest_of_joint(seen.temperature)
     for j, name in enumerate(model.joint_names):
         table.add_row(
             name,
@@ -377,7 +376,7 @@ def _print_plan(
             f"{seen.target[j]:.3f}",
             f"{seen.stiffness[j]:.2f}",
             f"{decided.stiffness[j]:.2f}",
-            f"{seen.temperature[model.motor_of_joint[j]]:.0f}",
+            f"{degc[j]:.0f}",
         )
     console = console_for(json_file)
     console.print(table)

@@ -193,7 +193,7 @@ def label_of(action: Foresee) -> str:
 
 
 def _of_joints(setup: Setup) -> FloatArray:
-    return setup.true_degc()[list(setup.robot.motor_of_joint)]
+    return setup.robot.largest_of_joint(setup.true_degc())
 
 
 def _run_copy(ahead: "RunAhead", link: Connection) -> None:
@@ -381,7 +381,7 @@ class RunAhead:
             heating.advance(square, duration_s)
         heat_j = float((heating.joule_energy - before_j).sum())
         heating.state[:] = now
-        columns = list(robot.motor_of_joint)
+        motors = robot.motors_of_joint
         self.send(
             Forecast(
                 label=label_of(self.action),
@@ -394,8 +394,8 @@ class RunAhead:
                 past_s=np.array([time_s for time_s, _ in self.past]),
                 past_degc=np.array([degc for _, degc in self.past]),
                 ahead_s=grid(self.horizon_s),
-                degc=degc[:, :, columns],
-                reach_s=reach_s[:, columns],
+                degc=degc[:, :, motors].max(axis=3),
+                reach_s=reach_s[:, motors].min(axis=2),
                 watts=heat_j / self.horizon_s,
             )
         )

@@ -150,7 +150,7 @@ class LiveRobot:
         """
         sim = self.body.sim
         robot = sim.robot
-        truth, motors = sim.truth(), list(robot.motor_of_joint)
+        truth = sim.truth()
         picture, self._picture = self._picture, None
         reservations = None
         if self.body.tick >= self._panels_at + PANEL_SLOTS:
@@ -173,10 +173,10 @@ class LiveRobot:
             q=truth.q,
             position=truth.base_position,
             quaternion=truth.base_quaternion,
-            degc=truth.temperature[motors],
+            degc=robot.largest_of_joint(truth.temperature),
             error_deg=np.rad2deg(sim.misalignment),
-            loss_w=self._loss_w[motors],
-            least_w=self._least_w[motors],
+            loss_w=robot.largest_of_joint(self._loss_w),
+            least_w=robot.largest_of_joint(self._least_w),
             seen=sim.read(),
             lights=sim.leds.means(),
             says=sim.speaker.says(sim.time_s),
@@ -256,7 +256,7 @@ class LiveRobot:
             case HeatNow():
                 joint, degc = action.joint, action.degc
                 setup.robot.joint_index(joint)  # raises for an unknown name
-                body.sim.set_temperature(setup.motor_name(joint), degc)
+                setup.set_temperature(joint, degc)
                 return f"{joint} is set to {degc:g} °C"
             case BreakPart():
                 part, is_broken = action.part, action.is_broken

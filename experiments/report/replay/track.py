@@ -284,7 +284,7 @@ def pose_robot(trial: RecordedTrial, body: Rig, grid_s: FloatArray) -> RobotTrac
         q=q,
         rotation=rotation,
         position=position,
-        degc=degc[:, list(robot.motor_of_joint)],
+        degc=degc[:, robot.motors_of_joint].max(axis=2),
         lamps=lamps_of(trial, body, rows),
         said=tuple(texts_at(heard_of(trial), grid_s)),
         height=_height(body, rotation, poses),

@@ -326,9 +326,8 @@ class ScenarioRunner:
         verdicts = [judge.judged() for judge in self._judges]
         if self._proof is not None:
             verdicts.append(self._proof.verdict())
-        motor_of = plan.robot.motor_of_joint
         names = plan.robot.joint_names
-        highest = self._highest[motor_of].tolist()
+        highest = plan.robot.largest_of_joint(self._highest).tolist()
         result = ScenarioResult(
             name=plan.name,
             file=str(plan.path),
@@ -356,7 +355,7 @@ class ScenarioRunner:
             events=tuple(self._keeper.kept),
             happened=tuple(self.happened),
             times_s=np.array(times),
-            degc=np.array(degc)[:, motor_of],
+            degc=np.array(degc)[:, plan.robot.motors_of_joint].max(axis=2),
         )
 
 

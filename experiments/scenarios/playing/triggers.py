@@ -34,7 +34,7 @@ class FactFinder:
         self._leaves = frozenset(wanted.leaves)
         self._outputs = [(name, *name.rpartition(".")[::2]) for name in wanted.outputs]
         self._obstacles = tuple(wanted.obstacles)
-        self._motor_of = {joint: setup.motor_of[joint] for joint in wanted.joints}
+        self._motors_of = {joint: setup.motors_of[joint] for joint in wanted.joints}
 
     def find(self, facts: Facts) -> None:
         """Store the state after a slot in its facts."""
@@ -46,10 +46,11 @@ class FactFinder:
         sim = setup.body.sim
         facts.has_fallen = sim.has_fallen()
         facts.is_shut_down = sim.protection.is_shut_down
-        if self._motor_of:
+        if self._motors_of:
             degc = sim.read().temperature
             facts.degc = {
-                joint: float(degc[motor]) for joint, motor in self._motor_of.items()
+                joint: float(degc[motors].max())
+                for joint, motors in self._motors_of.items()
             }
 
         if self._obstacles:

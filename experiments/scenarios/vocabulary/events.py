@@ -239,9 +239,8 @@ class HeatEvent(ScenarioEvent):
     heat: HeatForm
 
     def act(self, setup: Setup) -> None:
-        """Set the temperature of the joint's motor."""
-        sim = setup.body.sim
-        sim.set_temperature(setup.motor_name(self.heat.joint), self.heat.degc)
+        """Set the temperature of the joint's motors."""
+        setup.set_temperature(self.heat.joint, self.heat.degc)
 
     def label(self) -> str:
         """Return joint and temperature."""

@@ -363,7 +363,7 @@ class TemperatureJudge(Judge[TemperatureExpectation], of=TemperatureExpectation)
             return
         degc = setup.true_degc()
         for joint in self._joints:
-            value = float(degc[setup.motor_of[joint]])
+            value = float(degc[setup.motors_of[joint]].max())
             if value > self._highest[0]:
                 self._highest = (value, joint, facts.tick)
             if value < self._lowest[0]:

@@ -157,11 +157,10 @@ class Setup:
         self.controller = controller
         """Name of the present stiffness controller."""
         self.tick_s = cfg.ledger.tick_s
-        self.motor_of = {
-            joint.name: int(robot.motor_of_joint[i])
-            for i, joint in enumerate(robot.joints)
-        }
-        """Index of the motor, by joint."""
+        self.motors_of = dict(
+            zip(robot.joint_names, robot.motors_of_joint, strict=True)
+        )
+        """Indices of the motors, by joint."""
         self.body = body = RobotWithLedger(robot, cfg, listeners=listeners, sim=sim)
         try:
             self.disturbance = Disturbance(body)
@@ -206,9 +205,10 @@ class Setup:
         """Return the true temperatures (n_motors,) in °C."""
         return self.body.sim.heating.temperature
 
-    def motor_name(self, joint: str) -> str:
-        """Return the motor of a joint."""
-        return self.robot.motor_names[self.motor_of[joint]]
+    def set_temperature(self, joint: str, degc: float) -> None:
+        """Set the temperature in °C of the motors of a joint."""
+        for motor in self.motors_of[joint]:
+            self.body.sim.set_temperature(self.robot.motor_names[motor], degc)
 
     def say(self, text: str) -> None:
         """Speak a text for the scenario as soon as the loudspeaker is free."""

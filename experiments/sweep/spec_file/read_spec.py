@@ -149,7 +149,11 @@ def joint_parameters(
     Raises:
         BadInput: two entries claim one joint.
     """
-    motor_of = {joint.name: joint.motor for joint in robot.joints}
+    first = robot.motors_of_joint.min(axis=1)  # one for all joints of parallel motors
+    motor_of = {
+        name: robot.motor_names[m]
+        for name, m in zip(robot.joint_names, first, strict=True)
+    }
     unit_of = {j: j for j in motor_of} if name == MISALIGNMENT else motor_of
     claims: dict[str, JointEntry] = {}
     for entry in sorted(entries, key=lambda entry: entry.is_group):

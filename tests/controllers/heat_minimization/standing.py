@@ -100,7 +100,7 @@ class SpringRobot:
             robot, robot.posture(posture).angles, up
         )
         legs = [robot.joint_index(name) for name in robot.leg_joints]
-        self._motors = np.unique(robot.motor_of_joint[legs])
+        self._motors = np.unique(robot.servo_of_joint[legs])
         inner = problem.sharing @ problem.contact_map @ null_space(problem.base_map)
         inner = inner[self._motors]
         self._free = null_space(inner.T)  # (leg motors, k): what the soles leave

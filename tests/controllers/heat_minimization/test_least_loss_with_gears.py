@@ -8,7 +8,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 from nao_testbed.controllers.heat_minimization.least_loss import (
-    gear_friction,
     least_power_with_gears,
     solve_least_loss,
 )
@@ -20,7 +19,7 @@ from tests.controllers.heat_minimization.standing import (
 )
 
 NAO = load_robot()
-GEAR = gear_friction(NAO)
+GEAR = NAO.motor_friction
 
 
 def reference(problem: StandingProblem, gear: np.ndarray) -> float:

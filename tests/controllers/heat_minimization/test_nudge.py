@@ -73,7 +73,7 @@ def test_the_leg_joint_with_the_highest_current_moves_against_it(
     stand.current[legs] = currents
     shift = stand.run(CFG.calm_s + 2 * DT)  # one nudge
     hottest = legs[int(np.argmax(np.abs(currents)))]
-    of_motor = nao.motor_of_joint == hottest
+    of_motor = nao.servo_of_joint == hottest
     if abs(stand.current[hottest]) <= CFG.threshold_a:
         assert not shift.any()
         return

@@ -28,7 +28,7 @@ def bearing(share: float, cop_m: float = 0.014) -> dict[str, Any]:
     """Return what is seen while ankles give a share of their torque against a hand."""
     current = np.zeros(len(NAO.motors))
     for joint in ANKLES:
-        motor = int(NAO.motor_of_joint[joint])
+        motor = int(NAO.servo_of_joint[joint])
         constant = NAO.motors[motor].one_node.torque_constant
         current[motor] = share * NAO.effort_limit[joint] / constant
     return {"current": current, "fsr": pressed(cop_m)}
@@ -199,7 +199,7 @@ def test_a_current_that_is_not_finite_tells_nothing() -> None:
 def test_a_hand_on_an_arm_is_a_load_too() -> None:
     watch, _ = guarded()
     arm = NAO.joint_index("LShoulderPitch")
-    motor = int(NAO.motor_of_joint[arm])
+    motor = int(NAO.servo_of_joint[arm])
     current = np.zeros(len(NAO.motors))
     constant = NAO.motors[motor].one_node.torque_constant
     current[motor] = -0.6 * NAO.effort_limit[arm] / constant

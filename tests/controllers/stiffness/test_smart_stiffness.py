@@ -305,7 +305,7 @@ def test_full_model_in_motion_agrees_with_the_engine(
     v = 0.04 * a * (59 * DT - lag)  # a filtered ramp lags by its time constant
     q = q0 + 0.02 * a * (59 * DT) ** 2
     expected = engine.torques(q, v, 0.04 * a, -GRAVITY * UP)
-    motors = [nao.motors[m] for m in nao.motor_of_joint]
+    motors = [nao.motors[m] for m in nao.servo_of_joint]
     expected += [m.armature / len(m.joints) for m in motors] * (0.04 * a)
     np.testing.assert_allclose(report.torques.gravity_term, expected, atol=1e-4)
 

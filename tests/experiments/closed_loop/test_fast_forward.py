@@ -127,7 +127,7 @@ def allowed_error(robot: Robot, fast: TrialResult, seconds: float) -> dict[str, 
     cold = heating.predict(np.zeros(n), seconds)
     gain = heating.predict(np.ones(n), seconds) - cold  # K per N²m²
     allowed = {}
-    for name, m in zip(robot.joint_names, robot.motor_of_joint, strict=True):
+    for name, m in zip(robot.joint_names, robot.servo_of_joint, strict=True):
         mean_square = max(0.0, fast.joints[name].end_degc - cold[m]) / gain[m]
         wrong = max(CFG.bound, CFG.relative_bound * mean_square)
         allowed[name] = float(wrong * gain[m])

@@ -53,7 +53,7 @@ def test_it_begins_with_the_temperatures_and_set_points_of_the_moment(
             moment = live.moment()
             row = trial.frame.loc[:time_s].iloc[-1]
             names = [f"true_temperature.{name}" for name in robot.motor_names]
-            wanted = row[names].to_numpy(float)[list(robot.motor_of_joint)]
+            wanted = row[names].to_numpy(float)[list(robot.servo_of_joint)]
             np.testing.assert_allclose(moment.degc, wanted, atol=0.02)
             assert bool(moment.degc.max() > 60.0) is hot
             goal = row[[f"target.{name}" for name in robot.joint_names]]

@@ -108,7 +108,7 @@ def test_right_side_is_the_mirror_of_the_left(nao: Robot) -> None:
 def test_servo_numbers_follow_from_the_motors(nao: Robot) -> None:
     """The derivations in the folder's README, from the other tables."""
     leg_effort = 3.2  # N·m; the document's and the mean of the legs'
-    for joint, m in zip(nao.joints, nao.motor_of_joint, strict=True):
+    for joint, m in zip(nao.joints, nao.servo_of_joint, strict=True):
         motor = nao.motors[m]
         friction = 0.08 / 6.91 * motor.stall_torque * motor.gear_ratio
         assert joint.friction == pytest.approx(friction, rel=RTOL_PRINTED)
@@ -131,7 +131,7 @@ def test_servo_numbers_follow_from_the_motors(nao: Robot) -> None:
 
 def test_discrete_servo_is_stable_on_the_rotor_alone(nao: Robot) -> None:
     """v' = v - dt/A (kp q + kd v), q' = q + dt v'; a link only adds inertia."""
-    for joint, m in zip(nao.joints, nao.motor_of_joint, strict=True):
+    for joint, m in zip(nao.joints, nao.servo_of_joint, strict=True):
         a = SERVO_PERIOD / nao.motors[m].armature
         assert joint.kd * a < 0.3, joint.name
         v = np.array([-a * joint.kp, 1.0 - a * joint.kd])

@@ -45,7 +45,7 @@ class Oracle:
 
     def armature(self) -> FloatArray:
         """Return (n_joints,) rotor inertia of each joint; coupled joints share it."""
-        motors = [self.robot.motors[m] for m in self.robot.motor_of_joint]
+        motors = [self.robot.motors[m] for m in self.robot.servo_of_joint]
         return np.array([motor.armature / len(motor.joints) for motor in motors])
 
     def axis(self, joint: int) -> FloatArray:

@@ -81,7 +81,7 @@ def test_a_shoulder_at_its_limit_presses_with_its_torque_over_its_lever(
     truth = pressed.truth()
     shoulder = nao.joint_index("LShoulderPitch")
     joint = nao.joints[shoulder]
-    assert pressed.motor_torque[nao.motor_of_joint[shoulder]] == pytest.approx(
+    assert pressed.motor_torque[nao.servo_of_joint[shoulder]] == pytest.approx(
         -joint.effort_limit, rel=1e-3
     )
     p, R = pressed.engine.link_pose("LShoulder")

@@ -102,7 +102,7 @@ class Balance:
                 base.append(wrench - held)
                 columns.append(tau - gravity)
         motor = np.zeros((len(robot.motors), len(robot.joints)))
-        motor[robot.motor_of_joint, np.arange(len(robot.joints))] = 1.0
+        motor[robot.servo_of_joint, np.arange(len(robot.joints))] = 1.0
         limit = np.array(
             [robot.effort_limit[robot.joint_index(m.name)] for m in robot.motors]
         )

@@ -36,7 +36,7 @@ def test_a_full_battery_loses_idle_power_and_heat_over_efficiency() -> None:
 def squat(sim: SimulatedRobot, seconds: float = 2.0) -> tuple[float, float]:
     """Go down and up again; return heat of constant copper, and work, by hand in J."""
     low, high = NAO.posture("Crouch").angles, NAO.posture("PoseInit").angles
-    of = NAO.motor_of_joint
+    of = NAO.servo_of_joint
     loss = np.array([m.one_node.resistance for m in NAO.motors])
     loss /= [m.one_node.torque_constant**2 for m in NAO.motors]
     heat_j = work_j = 0.0

@@ -296,7 +296,7 @@ def test_coupled_joints_share_one_motor(nao: Robot, seed: int) -> None:
     servo.step(q, v)
     left, right = nao.joint_index("LHipYawPitch"), nao.joint_index("RHipYawPitch")
     motor = nao.motor_names.index("LHipYawPitch")
-    assert nao.motor_of_joint[right] == motor
+    assert nao.servo_of_joint[right] == motor
     stuck = sum(servo.gear[j] * servo.presliding[j] for j in (left, right))
     total = servo.joint_torque[left] + servo.joint_torque[right] + stuck
     assert total == pytest.approx(servo.motor_torque[motor], abs=1e-9)
@@ -310,16 +310,22 @@ def test_coupled_joints_are_held_together(nao: Robot) -> None:
     q, v = np.zeros(len(nao.joints)), np.zeros(len(nao.joints))
     q[left], q[right] = 0.5e-3, -0.5e-3
     servo.step(q, v)
-    assert servo.motor_torque[nao.motor_of_joint[left]] == 0.0
+    assert servo.motor_torque[nao.servo_of_joint[left]] == 0.0
     assert servo.joint_torque[left] == pytest.approx(-COUPLING_STIFFNESS * 1e-3)
     assert servo.joint_torque[right] == pytest.approx(COUPLING_STIFFNESS * 1e-3)
     assert np.rad2deg(1.0 / COUPLING_STIFFNESS) < 0.2
 
 
 def test_three_joints_on_a_motor_are_refused(two_leg: Robot) -> None:
-    first = two_leg.motors[0]
-    three = dataclasses.replace(first, joints=("left_hip", "left_knee", "left_ankle"))
-    robot = dataclasses.replace(two_leg, motors=(three, *two_leg.motors[1:]))
+    names = ("left_hip", "left_knee", "left_ankle")
+    three = dataclasses.replace(two_leg.motors[0], joints=names, ratios=(1.0,) * 3)
+    joints = [
+        dataclasses.replace(joint, motor="left_hip") if joint.name in names else joint
+        for joint in two_leg.joints
+    ]
+    robot = dataclasses.replace(
+        two_leg, joints=tuple(joints), motors=(three, *two_leg.motors[3:])
+    )
     with pytest.raises(BadInput, match="left_hip drives 3 joints"):
         servo_of(robot)
 

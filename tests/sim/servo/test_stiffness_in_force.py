@@ -26,7 +26,8 @@ NO_LIMIT = np.full(N, np.inf)
 def in_force(robot: Robot, protection: str, limit: FloatArray) -> EffectiveStiffness:
     """Return limits without one of current."""
     made = make_protection(protection, robot)
-    return EffectiveStiffness(robot, made, limit, K, NO_LIMIT)
+    of_motors = np.zeros(len(robot.motors))
+    return EffectiveStiffness(robot, made, limit, of_motors, K, NO_LIMIT)
 
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=N, max_size=N))

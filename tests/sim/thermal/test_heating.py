@@ -513,7 +513,7 @@ def test_power_is_resistance_times_square_of_current(model: HeatingModel) -> Non
 
 def test_two_joints_of_one_motor_heat_it_once() -> None:
     robot = cast(
-        Robot, SimpleNamespace(motors=MOTORS, motor_of_joint=np.array([0, 1, 0, 2]))
+        Robot, SimpleNamespace(motors=MOTORS, servo_of_joint=np.array([0, 1, 0, 2]))
     )
     torque = motor_torque(robot, np.array([1.0, 2.0, -0.4, 3.0]))
     assert_allclose(torque, [0.6, 2.0, 3.0], rtol=1e-15)

@@ -38,7 +38,7 @@ class CoolAnkles:
     def reset(self, robot: Robot) -> None:
         """Find the ankles of the robot and clear the state."""
         self._ankles = [robot.joint_index(name) for name in ANKLES]
-        self._motors = robot.motor_of_joint[self._ankles]
+        self._motors = robot.servo_of_joint[self._ankles]
         self._stiffness = np.ones(len(robot.joints))
         self._degc = np.full(len(ANKLES), np.nan)
         self._time_s: float | None = None

@@ -40,8 +40,8 @@ FSR = ("FrontLeft", "FrontRight", "RearLeft", "RearRight")
 
 
 def motor_joints(robot: Robot) -> tuple[str, ...]:
-    """Return the joints that have keys: one per motor."""
-    return robot.motor_names
+    """Return the joints that have keys: one per servo."""
+    return robot.servo_names
 
 
 def add_device_keys(memory: Memory, served: ServedRobot) -> None:
@@ -52,16 +52,18 @@ def add_device_keys(memory: Memory, served: ServedRobot) -> None:
 
 def _motors(served: ServedRobot) -> dict[str, Live]:
     robot, keys = served.robot, dict[str, Live]()
-    for k, motor in enumerate(robot.motors):
-        i = robot.joint_index(motor.name)
+    for k, (servo, motor) in enumerate(
+        zip(robot.servo_names, robot.motors, strict=True)
+    ):
+        i = robot.joint_index(servo)
         most = motor.stall_torque / motor.torque_constant
-        base = f"{PREFIX}{motor.name}/"
+        base, drive = f"{PREFIX}{servo}/", f"{PREFIX}{motor.name}/"
         keys |= {
             f"{base}Position/Actuator/Value": _of(served, "commanded", i),
             f"{base}Position/Sensor/Value": _seen(served, "q", i),
-            f"{base}ElectricCurrent/Sensor/Value": _size(served, "current", k),
-            f"{base}ElectricCurrent/Sensor/Max": _always(most),
-            f"{base}Temperature/Sensor/Value": _seen(served, "temperature", k),
+            f"{drive}ElectricCurrent/Sensor/Value": _size(served, "current", k),
+            f"{drive}ElectricCurrent/Sensor/Max": _always(most),
+            f"{drive}Temperature/Sensor/Value": _seen(served, "temperature", k),
             f"{base}Hardness/Actuator/Value": _seen(served, "stiffness", i),
         }
     return keys

@@ -64,8 +64,8 @@ class Dcm:
         """Create it without commands."""
         self._parts, self._served = parts, parts.served
         robot = parts.served.robot
-        self._positions = {f"{m}/Position/{SUFFIX}": m for m in robot.motor_names}
-        self._hardness = {f"{m}/Hardness/{SUFFIX}": m for m in robot.motor_names}
+        self._positions = {f"{m}/Position/{SUFFIX}": m for m in robot.servo_names}
+        self._hardness = {f"{m}/Hardness/{SUFFIX}": m for m in robot.servo_names}
         self._leds = {
             name: spots[0]
             for name, spots in parts.get(Leds).names.items()

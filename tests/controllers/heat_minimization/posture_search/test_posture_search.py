@@ -102,7 +102,7 @@ def test_pinocchio_agrees_on_the_torques(
     missing, torques = oracle.static_torques(q, contacts)
     np.testing.assert_allclose(missing, 0.0, atol=ATOL_TORQUE)
     np.testing.assert_allclose(torques, balanced.least.effort, atol=ATOL_TORQUE)
-    tau = np.bincount(nao.motor_of_joint, torques)
+    tau = np.bincount(nao.servo_of_joint, torques)
     loss = [m.one_node.resistance / m.one_node.torque_constant**2 for m in nao.motors]
     legs = [name in nao.leg_joints for name in nao.motor_names]
     np.testing.assert_allclose(

@@ -20,9 +20,16 @@ Frame = pd.DataFrame
 Writer = Callable[[Frame, Robot, Path], Path]
 
 
-def torque(frame: Frame, robot: Robot, motor: str) -> FloatArray:
-    constant = robot.motors[robot.motor_index(motor)].one_node.torque_constant
-    return np.asarray(constant * frame[f"current.{motor}"])
+def motor_at(robot: Robot, joint: str) -> int:
+    return int(robot.servo_of_joint[robot.joint_index(joint)])
+
+
+def torque(frame: Frame, robot: Robot, joint: str) -> FloatArray:
+    """Return what the servo of a joint gives: of parallel motors, that of the joint."""
+    of_motors = [
+        m.one_node.torque_constant * frame[f"current.{m.name}"] for m in robot.motors
+    ]
+    return np.asarray(robot.servo_torques[motor_at(robot, joint)] @ np.array(of_motors))
 
 
 def members(frame: Frame, signal: str) -> list[str]:
@@ -107,13 +114,16 @@ def unitree(
     }
     for i in range(35):
         n = order[i] if i < len(order) else None
+        motor = robot.motor_names[motor_at(robot, n)] if n else ""
         zero = 0.0 * frame["time_s"]
         values = {
             "q": zero if n is None else frame[f"q.{n}"],
             "dq": zero if n is None else frame[f"v.{n}"],
             "tau_est": zero if n is None else torque(frame, robot, n),
-            "temperature[0]": zero if n is None else frame[f"temperature.{n}"] - 5.0,
-            "temperature[1]": zero if n is None else frame[f"temperature.{n}"],
+            "temperature[0]": zero
+            if n is None
+            else frame[f"temperature.{motor}"] - 5.0,
+            "temperature[1]": zero if n is None else frame[f"temperature.{motor}"],
         }
         columns |= {name.format(i, key): one for key, one in values.items()}
     for i, axis in enumerate("xyz"):

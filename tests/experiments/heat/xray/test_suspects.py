@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from matplotlib.text import Text
 from numpy.testing import assert_allclose
 
-from nao_testbed.controllers.heat_minimization.least_loss import gear_friction
 from nao_testbed.experiments.heat.xray.losses import LegAccount
 from nao_testbed.experiments.heat.xray.standing import Standing
 from nao_testbed.experiments.heat.xray.standing_model import (
@@ -198,7 +197,7 @@ def test_three_joints_off_are_three(standing: Standing, robot: Robot) -> None:
 def test_gear_friction_is_found_with_the_rest(standing: Standing, robot: Robot) -> None:
     """Gears that bear up to three times what the model's do."""
     rng = np.random.default_rng(4)
-    friction = gear_friction(robot)
+    friction = robot.motor_friction
     factors, said = {}, ""
     for most in (0.0, 2.0):
         extra = most * friction * rng.choice([-1.0, 1.0], len(friction))
@@ -207,7 +206,7 @@ def test_gear_friction_is_found_with_the_rest(standing: Standing, robot: Robot) 
         stuck = replace(
             standing,
             effort=standing.effort + extra,
-            target=standing.target + extra[robot.motor_of_joint] / kp,
+            target=standing.target + extra[robot.servo_of_joint] / kp,
         )
         found = found_in(stuck, robot)
         assert found.is_explained

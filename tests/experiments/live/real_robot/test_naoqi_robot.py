@@ -170,7 +170,7 @@ def test_a_limit_of_current_bounds_the_stiffness(endpoint: Endpoint) -> None:
     robot.write(Command(stiffness=np.ones(n), current_limit=np.full(n, 0.3)))
     endpoint.run(0.03)
     knee = robot.robot.joint_index("LKneePitch")
-    motor = robot.robot.motors[robot.robot.motor_of_joint[knee]]
+    motor = robot.robot.motors[robot.robot.servo_of_joint[knee]]
     most = robot.robot.effort_limit[knee] / motor.one_node.torque_constant
     assert endpoint.sim.read().stiffness[knee] == pytest.approx(0.3 / most, abs=1e-6)
 
@@ -231,7 +231,7 @@ def test_a_robot_at_an_address_is_a_source_like_others() -> None:
 
 def heat_of_legs(sim: Any) -> float:
     robot = sim.robot
-    motors = {robot.motor_of_joint[robot.joint_index(n)] for n in robot.leg_joints}
+    motors = {robot.servo_of_joint[robot.joint_index(n)] for n in robot.leg_joints}
     return float(sim.heating.joule_energy[sorted(motors)].sum())
 
 

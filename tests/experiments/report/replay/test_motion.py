@@ -166,7 +166,7 @@ def test_an_older_recording_gives_a_replay_near_the_truth(
     np.testing.assert_allclose(motion.q[-1], truths[-1].q, atol=np.deg2rad(0.3))
     np.testing.assert_allclose(
         motion.degc[-1],
-        truths[-1].temperature[list(NAO.motor_of_joint)],
+        truths[-1].temperature[list(NAO.servo_of_joint)],
         atol=1e-3,
     )
     (note,) = base_notes([trial])

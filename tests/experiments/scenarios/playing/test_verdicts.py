@@ -153,7 +153,9 @@ def test_temperatures_count_inside_the_window_only() -> None:
         for tick, value in enumerate(degc):
             facts.clear(tick)
             true_degc = np.array([change.get(tick, value)])
-            setup = setup_with(true_degc=lambda t=true_degc: t, motor_of={"HeadYaw": 0})
+            setup = setup_with(
+                true_degc=lambda t=true_degc: t, motors_of={"HeadYaw": [0]}
+            )
             judge.observe(facts, setup)
         assert judge.verdict()[0] is holds
     assert not judge_of(below).verdict()[0], "a run that ends before shows nothing"

@@ -64,7 +64,7 @@ class HeatEffect:
     def diagnosis(self) -> list[object]:
         """Return the worst severity, 0 to 2, and the affected chains."""
         worst, chains = 0, dict[str, int]()
-        for k, motor in enumerate(self._served.robot.motor_names):
+        for k, motor in enumerate(self._served.robot.servo_names):
             severity = self.status[k] - 1 if self.has_error[k] else 0
             if severity > 0:
                 chain = self._chain_of.get(motor, motor)
@@ -95,7 +95,7 @@ class HeatEffect:
         self._served.after(LOOK_S, self._poll)
 
     def _chains_with_error(self) -> list[str]:
-        names = self._served.robot.motor_names
+        names = self._served.robot.servo_names
         return [
             self._chain_of.get(name, name)
             for name, error in zip(names, self.has_error, strict=True)
@@ -108,7 +108,7 @@ class HeatEffect:
         cap = np.ones(len(robot.joints))
         if self.is_on:
             limp = {c for c in self._chains_with_error() if c not in {"LLeg", "RLeg"}}
-            names = robot.motor_names
+            names = robot.servo_names
             for name, status in zip(names, self.status, strict=True):
                 if status >= CRITICAL and self._chain_of.get(name, "").endswith("Leg"):
                     limp |= {"LLeg", "RLeg"}
