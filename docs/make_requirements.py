@@ -22,10 +22,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 HEADER = """\
-# Requirements and the tests that hold them
+# Requirements and their tests
 
-From `docs/requirements.csv` and the markers in `tests/`; written by `make docs`. The
-places are those of the document in the title, see `REFERENCES.md`.
+This page lists requirements, their places in the source documents
+([references](../../REFERENCES.md)) and the tests that check them. `make docs` writes it
+from `docs/requirements.csv` and the markers in `tests/`.
 """
 TABLE = """
 | id | what must hold | place | tests |
