@@ -49,8 +49,7 @@ def main() -> None:
     robot = load_robot()
     m = robot.motor_names.index("RKneePitch")
     motor = robot.motors[m]
-    hold = np.zeros(len(robot.motors))
-    hold[m] = TORQUE**2  # heating models use mean squared torques
+    hold = TORQUE**2 * np.eye(len(robot.motors))[m]  # mean squares of torques
     one = make_heating(robot, HeatingCfg(model="one-node"))
     half = make_heating(robot, HeatingCfg(model="one-node"))
     two = make_heating(robot, HeatingCfg(model="bare-motor"))

@@ -26,7 +26,7 @@ import numpy as np
 from nao_testbed.controllers.interface.robot_interface import AXES, Observation
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.values import FloatArray
-from nao_testbed.sim.naoqi.current_sign import CurrentSign
+from nao_testbed.sim.sensors.current_sign import CurrentSign
 
 PREFIX = "Device/SubDeviceList/"
 CLOCK = "DCM/Time"

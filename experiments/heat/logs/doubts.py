@@ -20,8 +20,8 @@ from nao_testbed.experiments.heat.logs.record import (
 )
 from nao_testbed.models import Robot
 from nao_testbed.models.values import FloatArray
-from nao_testbed.sim.naoqi.current_sign import CurrentSign
 from nao_testbed.sim.recording.channels import TIME_COLUMN
+from nao_testbed.sim.sensors.current_sign import CurrentSign
 
 RECORD_ROWS = 20
 """Number of rows; a clock that falls back over the times of more rows starts a
@@ -254,7 +254,7 @@ def _upright(log: Log) -> Log:
 
 
 def _signed(log: Log, robot: Robot) -> Log:
-    """Infer the signs of unsigned currents, as `sim.naoqi.current_sign` does."""
+    """Infer the signs of unsigned currents, as `sim.sensors.current_sign` does."""
     columns = log.signals.get("current", {})
     legs = [robot.joints[robot.joint_index(n)].motor for n in robot.leg_joints]
     if not legs or not all(leg in columns for leg in legs):

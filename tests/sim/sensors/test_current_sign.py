@@ -4,7 +4,7 @@ import numpy as np
 
 from nao_testbed.models import load_robot
 from nao_testbed.models.values import FloatArray
-from nao_testbed.sim.naoqi.current_sign import CurrentSign
+from nao_testbed.sim.sensors.current_sign import CurrentSign
 
 NAO = load_robot()
 KNEE = NAO.motor_index("RKneePitch")
