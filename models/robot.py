@@ -82,7 +82,7 @@ class JointNumbers:
     presliding_stiffness: Positive
     """Stiffness of the stuck gear in N·m/rad: friction rises over friction / this."""
     servo_step: NotNegative
-    """Angle step in rad of the servo (motor-side encoder over the gear)."""
+    """Angle step in rad of the servo (step of the motor-side encoder / gear ratio)."""
     encoder_step: NotNegative
     """Angle step in rad of the joint-side encoder, used in observations."""
 

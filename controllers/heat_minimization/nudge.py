@@ -208,7 +208,7 @@ class Nudge:
 def _servos_of(robot: Robot, motor: int) -> list[tuple[IndexArray, float]]:
     """Return the joints of each servo that loads a motor, and the share of a step.
 
-    The share is the joint's part of the motor's torque over the largest part.
+    The share is the joint's part of the motor's torque, divided by the largest part.
     """
     parts = robot.transmission[motor] / np.abs(robot.transmission[motor]).max()
     servos = np.unique(robot.servo_of_joint[parts != 0.0])

@@ -94,8 +94,8 @@ class MotorLimit:
 
         |tau| <= min(s tau_max, K I)
 
-    on the motor's side of the gear friction; K is the joint's torque over its motor's
-    current [ES2659053T3, claim 1].
+    on the motor's side of the gear friction; K is the joint's torque divided by its
+    motor's current [ES2659053T3, claim 1].
     """
 
     stiffness: FloatArray | float

@@ -248,7 +248,7 @@ class PayloadStiffness(SmartStiffness):
     """`SmartStiffness` that estimates an unknown payload and reports it as signals."""
 
     signal_names = ("payload_kg", "payload_ahead_m", "payload_left_m")
-    """Payload mass, and position of its centre over the ground from the base origin;
+    """Payload mass, and position of its centre on the ground from the base origin;
     0 and NaN without a detected payload."""
 
     def __init__(self, cfg: SmartStiffnessCfg | None = None) -> None:

@@ -45,7 +45,7 @@ GEAR_RATIO, VOLT = 100.0, 48.0
 FULL_TORQUE_RAD = 0.1
 """Error at which a guessed servo gives its full torque, in rad."""
 ROTOR_OF_GAIN = 4e-5
-"""Rotor inertia over kp of a guessed servo in s²: 25 Hz."""
+"""Rotor inertia divided by kp of a guessed servo, in s²: 25 Hz."""
 ROTOR_OF_LOAD = 2.0
 """Largest guessed ratio of rotor inertia to the inertia moved by the joint, except in
 legs. Heavier rotors in light links, such as fingers, chatter on PyBullet."""

@@ -83,8 +83,8 @@ YAW_DEG, PITCH_DEG = 117.0, -10.0
 """View from the front, slightly from the robot's left and above; yaw 90 is the
 front."""
 DISTANCE = 1.0
-"""Distance of the camera over the extent of the links' centres. The robot fills more
-than half of the window's height, whose field of view is about 90 degrees."""
+"""Distance of the camera divided by the extent of the links' centres. The robot fills
+more than half of the window's height, whose field of view is about 90 degrees."""
 PANELS = (
     p.COV_ENABLE_GUI,
     p.COV_ENABLE_RGB_BUFFER_PREVIEW,

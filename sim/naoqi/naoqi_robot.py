@@ -66,7 +66,7 @@ class RobotClock:
         self._at_s = self._begin_s = at_s
         self._begin_ms = 0
         self.rate = 1.0
-        """Seconds of the robot's clock per second of ours; above 1 in fast
+        """Seconds of the robot's clock per second of real time; above 1 in fast
         simulations."""
 
     def note(self, ms: int, at_s: float) -> float:
@@ -240,7 +240,7 @@ class NaoqiRobot:
 
     @property
     def rate(self) -> float:
-        """Seconds of the robot's clock per second of ours: 1, or more in simulation."""
+        """Seconds of the robot's clock per real second; 1 or more if simulated."""
         return self._clock.rate
 
     @property

@@ -61,7 +61,7 @@ class PostureBalance:
     """Leg or moved joints so close to a stop that it may carry part of their load; a
     search assumes motors only."""
     torque_share: float
-    """Largest torque of a motor over its limit."""
+    """Largest torque of a motor, as a fraction of its limit."""
     clearance_m: float | None
     """Distance of the closest watched pair of links, in m; None: no pair is near."""
     violations: tuple[str, ...]

@@ -5,11 +5,11 @@ Projected on the plane perpendicular to the vertical from the inertial unit,
     cop = Σ f_k p_k / Σ f_k,        ξ = c + ċ √(h / g),
 
 where sensor k of the soles at p_k measures the force f_k, c is the centre of mass at
-the height h over the soles, g is gravity, and ξ is the capture point: the foot position
-at which the robot would come to rest [pratt2006]. A margin is the distance to the
-nearest edge of the convex hull of the soles, negative outside. The fall manager of the
-NAO acts when the centre of mass leaves the soles [nao-doc, fall manager]; ξ indicates
-this earlier, because it includes the speed.
+the height h above the soles, g is gravity, and ξ is the capture point, the foot
+position at which the robot would come to rest [pratt2006]. A margin is the distance to
+the nearest edge of the convex hull of the soles, negative outside. The fall manager of
+the NAO acts when the centre of mass leaves the soles [nao-doc, fall manager]; ξ
+indicates this earlier, because it includes the speed.
 
 Assumptions: the body turns as a rigid body about a sole point p with the angular
 velocity ω, ċ = ω × (c - p), so joint motion is ignored; the ground is level at the
@@ -54,7 +54,7 @@ from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.values import FloatArray
 
 REACH_M = 0.04
-"""Maximum height in m over the lowest sole point at which a sole point counts as
+"""Maximum height in m above the lowest sole point at which a sole point counts as
 support: that of the inner edge of a foot when the robot tilts by 20 degrees over the
 other foot."""
 MIN_LOAD_NEWTON = 3.0

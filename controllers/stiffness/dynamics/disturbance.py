@@ -12,7 +12,7 @@ that acts along the vertical line through (x, y). For a payload at rest P = m g,
 plus w is that of the robot with its payload.
 
 **Observable** from normal forces: these three numbers, i.e. the payload's mass and the
-position of its centre over the ground. **Not observable**: its height, the link that
+position of its centre on the ground. **Not observable**: its height, the link that
 carries it, two horizontal forces and the moment about the vertical. M also cannot be
 separated from other causes that move the centre of pressure: F h for a horizontal force
 F at height h, or m g e for an error e of the computed centre of mass (at 10 mm 0.5 N·m,

@@ -32,7 +32,7 @@ from nao_testbed.models.library import (
 from nao_testbed.models.values import FloatArray
 
 REL_SPEED = 1e-6
-"""Allowed excess over the speed limit, relative: rounding of angles and set-points."""
+"""Allowed relative excess above the speed limit: rounding of angles and set-points."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

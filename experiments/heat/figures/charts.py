@@ -49,8 +49,7 @@ TICKS_W = tuple(m * 10.0**e for e in range(-3, 4) for m in (1.0, 2.0, 5.0))
 SMALLEST_W = 1e-3
 """Lower end of the axis: limp legs have loss 0, which has no logarithm."""
 ROOM = 1.4
-"""Width of the panel over that of its curves, to leave room for labels at their
-ends."""
+"""Width of the panel divided by that of its curves: room for labels at their ends."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -38,7 +38,7 @@ SAME_M = 1e-6
 """Distance in m below which corners are merged."""
 
 RADIUS = 0.026
-"""Radius of the strongest joint's drum over the robot's diagonal. The radii of the
+"""Radius of the strongest joint's drum / diagonal of the robot. The radii of the
 others scale with the cube root of the torque, as size scales with strength."""
 STICKS_OUT = 0.2
 """Length by which a drum sticks out of the shapes around it, in radii."""

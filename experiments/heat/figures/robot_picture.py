@@ -34,7 +34,7 @@ NAME_HEIGHT, REMARK_HEIGHT = 0.32, 0.21
 """Heights above the image in inches: of the controller's name, and of each line of
 remarks."""
 LETTER_WIDTH = 0.6
-"""Mean width of a letter over its height."""
+"""Mean width of a letter divided by its height."""
 EDGE = 0.06
 """Margin left and right of an image, in inches."""
 

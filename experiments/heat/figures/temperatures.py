@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 COLUMN_WIDTH, ROW_HEIGHT = 4.4, 2.9
 """Size of a panel, in inches."""
 ROOM = 1.3
-"""Width of a panel over that of its curves, to leave room for labels at their ends."""
+"""Width of a panel divided by that of its curves: room for labels at their ends."""
 LABEL_GAP_DEGC = 3.6
 """Minimum distance between labels at the ends of curves, in °C."""
 NAME_SPAN = (0.685, 0.97)

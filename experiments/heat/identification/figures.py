@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 DASHED = (0, (4, 1.5))
 """Line of a right joint beside its left twin."""
 ROOM = 1.2
-"""Width of a panel over that of its curves, to leave room for labels at their ends."""
+"""Width of a panel divided by that of its curves: room for labels at their ends."""
 LABEL_GAP = 0.055
 """Distance between two labels, as a share of the axis's height."""
 

@@ -211,7 +211,7 @@ def heat_log_of_run(
 ) -> HeatLog:
     """Return the temperature log of the motor of a joint in a run.
 
-    Currents are the motor torques of the run over the torque constant of the one-node
+    Currents are the motor torques of the run / the torque constant of the one-node
     model, so that a fit recovers R/C and λ/C of `robot.motors`. Rows of fast-forward
     have the torque that heated the motors, so exact temperatures recover the constants
     to 1e-4.

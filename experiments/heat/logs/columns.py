@@ -134,7 +134,7 @@ def match_columns(
 ) -> list[Match]:
     """Return the meanings of all known columns; numbered joints keep their numbers.
 
-    Names of other programs are used for signals of which no column has one of ours.
+    Names of other programs are used for signals without a column of the testbed's name.
 
     Args:
         columns: names of the columns.

@@ -27,7 +27,7 @@ RECORD_ROWS = 20
 """Number of rows; a clock that falls back over the times of more rows starts a
 record."""
 BETWEEN_S = 3600.0
-"""Gap in s between two records whose times both start anew."""
+"""Gap in s between two records if the clock of the second starts again."""
 WINDOW, MIN_ROWS = 21, 50
 """Rows of the running median for dropouts, and minimum length of a checked log."""
 MOST_DROPPED = 0.4

@@ -88,7 +88,7 @@ class Explanation:
     errors: tuple[JointError, ...]
     """Errors of joints and floor; empty: no misalignment."""
     load_kg: float | None = None
-    """Load in kg, or excess of the robot's mass over its model; None: no load."""
+    """Load in kg: mass of the robot minus that of its model; None: no load."""
     probability: float
     misfit: float
     """Sum of squared residuals at the most likely friction."""

@@ -42,8 +42,8 @@ WOOD = (194, 166, 128)
 LEAST_W = 0.05
 """Smallest useless heat of a joint in W that gets a ring."""
 RING_SIZE, RING_GROWTH = 1.1, 0.45
-"""Radius of a ring over that of its drum: at 0 W, and increase at 1 W (square root
-law)."""
+"""Radius of a ring divided by that of its drum: at 0 W, and increase at 1 W (square
+root law)."""
 RING_STEP = 0.03
 RING_RGB = (214, 51, 132)
 SEEN_THROUGH = 0.4

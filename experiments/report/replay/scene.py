@@ -45,7 +45,7 @@ APART = 0.8
 FOV = np.deg2rad(40.0)
 """Vertical field of view of the camera."""
 ARM = 0.38
-"""Lateral reach of a robot over its height."""
+"""Lateral reach of a robot as a fraction of its height."""
 AMBIENT = 1.2
 """Strength of the ambient light, besides viser's two lamps."""
 
@@ -116,7 +116,7 @@ def lay_stage(
         n: number of robots side by side.
         height: height of the tallest robot in m.
         slope_deg: slope of the ground in degrees.
-        aspect: width of the view over its height.
+        aspect: width of the view divided by its height.
     """
     # No environment map and no shadows: without a graphics card each of them slows the
     # drawing down several times.

@@ -34,7 +34,7 @@ LEAST_K = 10.0
 """Minimum height of the axis in K, so that the noise of a cold robot is not
 enlarged."""
 ROOM = 1.32
-"""Width of the panel over that of its curves, to leave room for names at their ends."""
+"""Width of the panel divided by that of its curves: room for names at their ends."""
 DPI = 100
 TO_COME = 0.75
 """Fading of future curves into the background."""

@@ -194,7 +194,7 @@ PANEL = WIDTH - LEFT - RIGHT
 BAR, THIN, GAP, HEADING = 0.25, 0.13, 0.11, 0.30
 """Heights of a lane of holders, of waiters, between rows, of a heading, in inches."""
 LETTER = 0.0083
-"""Width of a letter over its size in points, in inches."""
+"""Width of a letter in inches, divided by its size in points."""
 SIZE = 7.0
 """Font size in points."""
 HATCHES = {SpanKind.WAITS: "/////", SpanKind.FROZEN: "xxx"}
