@@ -99,14 +99,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection() -> None:
-    """Read robots and their meshes once; only now, as coverage runs by then."""
-    from nao_testbed.experiments.heat.figures import meshes
+    """Read robots once; only now, as coverage runs by then."""
     from nao_testbed.models import load
-    from tests.robots_once import MeshesOnce, RobotsOnce
+    from tests.robots_once import RobotsOnce
 
     patch = pytest.MonkeyPatch()
     patch.setattr(load, "_read_robot", RobotsOnce(load._read_robot))
-    patch.setattr(meshes, "_read_mesh", MeshesOnce(meshes._read_mesh))
 
 
 @pytest.fixture(scope="session")

@@ -1,15 +1,9 @@
-"""What many tests ask for and none changes, read once.
-
-Robots take a third of a second each, the meshes of one that is drawn half a second.
-"""
+"""Robots that many tests ask for and none changes, read once: a third of a second."""
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Generic, TypeVar
 
 from nao_testbed.models import Robot, default_robot_folder
-
-T = TypeVar("T")
 
 TWO_LEG = Path(__file__).parent / "data" / "two_leg"
 
@@ -35,19 +29,3 @@ class RobotsOnce:
         if robot is None:
             robot = self.kept[whole] = self.read(folder)
         return robot
-
-
-class MeshesOnce(Generic[T]):
-    """Reads each mesh once: who draws a robot writes the same ones into new files."""
-
-    def __init__(self, read: Callable[[Path], T]) -> None:
-        self.read = read
-        self.kept: dict[tuple[str, bytes], T] = {}
-
-    def __call__(self, path: Path) -> T:
-        if not path.is_file():
-            return self.read(path)
-        key = path.suffix, path.read_bytes()
-        if key not in self.kept:
-            self.kept[key] = self.read(path)
-        return self.kept[key]

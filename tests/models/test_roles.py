@@ -1,6 +1,7 @@
 """Features find the parts of a robot by its roles; a missing role is named."""
 
 import dataclasses
+from collections.abc import Callable
 
 import pytest
 
@@ -60,7 +61,7 @@ def test_a_posture_may_have_the_name_of_a_role(two_leg: Robot) -> None:
 
 def test_a_feature_names_the_role_that_is_missing(g1: Robot) -> None:
     own = Activation(name="x", schema="x")
-    missing = {
+    missing: dict[str, Callable[[], object]] = {
         "head": lambda: LookAround.needs_of(LookAroundParameters(), g1),
         "falling": lambda: ProtectFromFall.check_activation(
             own, ProtectParameters(), g1

@@ -11,7 +11,8 @@ from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nao_testbed.models import Robot, RobotDataError, load_robot
-from nao_testbed.models.load import copy_robot, find_robot_folder
+from nao_testbed.models.folders import find_robot_folder
+from nao_testbed.models.load import copy_robot
 
 G1 = load_robot("g1")
 ANKLE = [G1.joint_index("left_ankle_pitch"), G1.joint_index("left_ankle_roll")]

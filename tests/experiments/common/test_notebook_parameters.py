@@ -55,7 +55,7 @@ OUT_OF_RANGE = [
     (HeatStory, "controllers", "fixed", "give names, each once"),
     (ForceStory, "controllers", ("fixed", "fixed"), "give names, each once"),
     (ForceStory, "misalignment_deg", 10.0, "give -3 to 3"),
-    (ForceStory, "misalignment_deg", 0.0, "at least 0.5 ° of either sign"),
+    (ForceStory, "misalignment_deg", 0.0, "at least 0.5° of either sign"),
     (ForceStory, "minutes", np.inf, "give 0.25 to 15"),
     (IdentificationStory, "joints", ("LHipPitch",), "two joints or more"),
     (IdentificationStory, "joints", ("LHipPitch", "LHipRoll"), "motors of one kind"),

@@ -149,7 +149,6 @@ def test_a_limit_of_current_is_that_of_each_motor(simulate: Simulate) -> None:
     amps = np.full(len(G1.joints), np.inf)
     amps[ANKLE[1]] = 0.5
     sim.write(Command(current_limit=amps))
-    assert sim.limits_current
     assert sim.current_limit[ANKLE[1]] == 0.5
     pushed = G1.posture("bent").angles.copy()
     pushed[ANKLE[0]] -= 0.2

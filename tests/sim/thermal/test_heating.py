@@ -71,6 +71,7 @@ def _motor(
         name=name,
         type="small",
         joints=(name,),
+        ratios=(1.0,),
         gear_ratio=ratio,
         stall_torque=0.065,
         no_load_speed=911.0,
@@ -512,9 +513,8 @@ def test_power_is_resistance_times_square_of_current(model: HeatingModel) -> Non
 
 
 def test_two_joints_of_one_motor_heat_it_once() -> None:
-    robot = cast(
-        Robot, SimpleNamespace(motors=MOTORS, servo_of_joint=np.array([0, 1, 0, 2]))
-    )
+    transmission = np.array([[1.0, 0.0, 1.0, 0.0], [0, 1.0, 0, 0], [0, 0, 0, 1.0]])
+    robot = cast(Robot, SimpleNamespace(transmission=transmission))
     torque = motor_torque(robot, np.array([1.0, 2.0, -0.4, 3.0]))
     assert_allclose(torque, [0.6, 2.0, 3.0], rtol=1e-15)
 

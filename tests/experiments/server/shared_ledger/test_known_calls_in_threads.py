@@ -119,7 +119,7 @@ def test_who_is_paused_can_give_up_and_is_given_nothing_back(
     calls.releaseResource("HeadYaw", "walk")
     with front.step() as (ledger, _):
         assert not any(row.holders for row in take_snapshot(ledger).resources)
-    with pytest.raises(BadInput, match="'dance' holds nothing"):
+    with pytest.raises(BadInput, match="'dance' holds no part of"):
         calls.releaseResource(given, "dance")
 
 
