@@ -69,7 +69,7 @@ class MeasuredLoop:
     def __init__(
         self, robot: Robot, folder: Path, *, settle_s: float, engine: EngineName
     ) -> None:
-        """Let the robot take its posture.
+        """Bring the robot into its posture.
 
         Args:
             robot: the robot.

@@ -186,7 +186,7 @@ def check_guiding(cfg: GuidingCfg) -> tuple[Robot, GuidingCfg]:
 
 
 def run_pull(cfg: GuidingCfg, pull: Pull) -> PullResult:
-    """Let a robot settle, pull it, and release it."""
+    """Wait until a robot has settled, pull it, and release it."""
     robot = load_robot(cfg.setting.robot).with_effort_limits(cfg.setting.effort_limits)
     setting = cfg.of_robot(pull.robot, robot)
     posture = setting.posture_of(robot)
