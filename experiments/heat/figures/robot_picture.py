@@ -54,7 +54,8 @@ def draw_robot_picture(
 
     Args:
         robot: robot to draw.
-        trials: controller to temperatures by joint in °C.
+        trials: controller to temperatures in °C, by the rows of heat tables
+            (`Robot.heat_names`). A drum shows the hottest motor of its joint.
         posture: posture of trials without a pose, on level ground.
         path: path of the PNG.
         poses: controller to the pose of its robot; None: all stand in the posture.
@@ -70,11 +71,32 @@ def draw_robot_picture(
     standing = None if trials.keys() <= known.keys() else standing_pose(robot, posture)
     shown = [pose for name in trials if (pose := known.get(name, standing)) is not None]
     views = view_robots(robot, shown, slope_deg=slope_deg)
+    rows = {name: _hottest_rows(robot, given) for name, given in trials.items()}
     figure = robot_figure(
-        dict(zip(trials, views, strict=True)), trials, remarks or {}, slope_deg
+        dict(zip(trials, views, strict=True)),
+        {
+            name: {joint: trials[name][row] for joint, row in found.items()}
+            for name, found in rows.items()
+        },
+        remarks or {},
+        slope_deg,
+        rows,
     )
     described = settings or {"posture": posture, "trials": {**trials}}
     return save_figure(figure, path, TITLE, described)
+
+
+def _hottest_rows(robot: Robot, temperatures: Mapping[str, float]) -> dict[str, str]:
+    """Return joint to the row of its hottest motor, of joints with a temperature."""
+    found = {}
+    for joint, motors in zip(robot.joints, robot.motors_of_joint, strict=True):
+        rows = {
+            robot.motor_names[m] if robot.is_parallel[m] else joint.name for m in motors
+        }
+        known = sorted(rows & temperatures.keys())
+        if known:
+            found[joint.name] = max(known, key=lambda row: temperatures[row])
+    return found
 
 
 def robot_figure(
@@ -82,6 +104,7 @@ def robot_figure(
     trials: Mapping[str, Mapping[str, float]],
     remarks: Mapping[str, str],
     slope_deg: float = 0.0,
+    rows: Mapping[str, Mapping[str, str]] | None = None,
 ) -> "Figure":
     """Return the figure: a panel for each trial, and the colour scale.
 
@@ -90,6 +113,7 @@ def robot_figure(
         trials: controller to temperatures by joint in °C.
         remarks: controller to a remark below its name.
         slope_deg: slope of the ground, shown unless it is 0.
+        rows: controller to the name of the motor shown, by joint; None: the joint's.
     """
     from matplotlib.cm import ScalarMappable  # noqa: PLC0415  # heavy
     from matplotlib.colors import Normalize  # noqa: PLC0415  # heavy
@@ -114,7 +138,8 @@ def robot_figure(
         for i in range(len(trials))
     ]
     for axes, (name, temperatures) in zip(panels, trials.items(), strict=True):
-        _draw_trial(axes, views[name], temperatures, lines.get(name, []))
+        named = (rows or {}).get(name, {})
+        _draw_trial(axes, views[name], temperatures, lines.get(name, []), named)
         axes.set_title(
             name,
             fontsize=min(12.0, 72.0 * panel_width / (1.2 * LETTER_WIDTH * len(name))),
@@ -156,6 +181,7 @@ def _draw_trial(
     view: RobotView,
     temperatures: Mapping[str, float],
     remark: Sequence[str],
+    rows: Mapping[str, str],
 ) -> None:
     """Draw one robot with its remark above, and a line to its hottest joint."""
     image = view.painted(temperatures)
@@ -177,7 +203,7 @@ def _draw_trial(
     if not temperatures:
         return
     hottest = max(temperatures, key=lambda joint: temperatures[joint])
-    text = f"{hottest}\n{temperatures[hottest]:.0f} °C"
+    text = f"{rows.get(hottest, hottest)}\n{temperatures[hottest]:.0f} °C"
     if hottest not in view.centres:  # its drum is hidden: text without a line
         axes.text(
             0.5,

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from matplotlib.text import Text
 from numpy.typing import NDArray
 from PIL import Image
@@ -257,6 +258,30 @@ def test_a_drawing_is_what_pybullet_sees(nao: Robot, tmp_path: Path) -> None:
     assert np.quantile(depth, 0.9) < 0.003  # m
     grey = np.abs(mine.rgb[both, 0].astype(int) - its.rgb[both, 0])
     assert np.quantile(grey, 0.9) < 10  # of 255
+
+
+@pytest.mark.slow(covers=True)
+def test_the_drums_of_an_ankle_show_its_hotter_motor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two motors drive pitch and roll of a G1's ankle; the label names the motor."""
+    seen: dict[str, object] = {}
+
+    def figure(views: object, trials: object, *_: object) -> Figure:
+        seen.update(trials=trials, rows=_[-1])
+        return Figure()
+
+    monkeypatch.setattr(
+        "nao_testbed.experiments.heat.figures.robot_picture.robot_figure", figure
+    )
+    given = {"left_ankle_a": 70.0, "left_ankle_b": 40.0, "left_knee": 30.0}
+    path = tmp_path / "robot.png"
+    draw_robot_picture(load_robot("g1"), {"fixed": given}, "bent", path)
+    ankle = ("left_ankle_pitch", "left_ankle_roll")
+    shown = {**dict.fromkeys(ankle, 70.0), "left_knee": 30.0}
+    assert seen["trials"] == {"fixed": shown}
+    rows = {**dict.fromkeys(ankle, "left_ankle_a"), "left_knee": "left_knee"}
+    assert seen["rows"] == {"fixed": rows}
 
 
 @pytest.mark.slow(covers=True)
