@@ -61,6 +61,7 @@ NOT_RUN: Mapping[str, str] = MappingProxyType(
         "nao-testbed identify runs/heat/fixed *": FOLDER,
         "nao-testbed robot --from-urdf robots/*": "reads a package",
         "nao-testbed * --robot my_g1*": FOLDER,
+        "nao-testbed xray lab.csv *": FOLDER,
         "nao-testbed report * --to rerun": "needs rerun-sdk, which is not in the lock",
         "nao-testbed sweep * --scheduler tcp://HOST:8786": CLUSTER,
         "nao-testbed sweep * --scheduler tcp://LOGIN:8786": CLUSTER,
@@ -74,7 +75,14 @@ NOT_RUN: Mapping[str, str] = MappingProxyType(
 NOT_EXECUTED: Mapping[tuple[str, str], str] = MappingProxyType(
     {
         ("docs/measured/engines.md", "frame = read_sweep("): FOLDER,
-        ("docs/start/your_robot.md", "import pandas"): FOLDER,
+        (
+            "docs/start/your_robot.md",
+            'import pandas as pd\n\ntable = pd.read_csv("my_g1/joints',
+        ): FOLDER,
+        (
+            "docs/start/your_robot.md",
+            'import pandas as pd\n\ntable = pd.read_csv("my_g1/postures',
+        ): FOLDER,
         ("docs/measured/prediction.md", "import dataclasses"): MINUTES,
         (
             "docs/guides/regression_kit.md",

@@ -121,7 +121,7 @@ def test_a_killed_run_makes_a_page_that_says_so_first(
 ) -> None:
     assert report(f"{killed} --out page.html")[0] == 0
     text = Path("page.html").read_text(encoding="utf-8")
-    told = text.index("There is no heat.json that can be read")
+    told = text.index("There is no readable heat.json")
     assert told < text.index("the run was killed") < text.index("Results")
 
 

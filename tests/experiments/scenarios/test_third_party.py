@@ -90,6 +90,6 @@ def test_an_installed_package_brings_schemas_and_a_broken_one_fails_alone(
     assert "was raised at others_schemas.py:12; no signal came" in done.stdout
     lost = nao_testbed(tmp_path, "check", "lost.yaml")
     assert lost.returncode == 2
-    assert lost.stderr.startswith("lost.yaml:7: ")
+    assert lost.stderr.startswith("error: lost.yaml:7: ")
     assert "others_schemas_that_are_not_there" in lost.stderr
     assert "Traceback" not in lost.stderr

@@ -139,7 +139,7 @@ def test_the_base_is_where_the_simulator_had_it(
     np.testing.assert_allclose(motion.position, position, atol=ATOL_STORED)
     assert motion.obstacles == (SHELF,)
     (note,) = base_notes([trial])
-    assert "the truth" in note
+    assert "true pose" in note
 
 
 @pytest.mark.slow(covers=True)
