@@ -48,6 +48,10 @@ NO_ACCELEROMETER = (
     "This log has no accelerometer, which tells the legs apart: record "
     "accelerometer.x, .y and .z to decide."
 )
+GUESSED = (
+    "Motor constants of this robot are guesses: powers are percent of the heat of the "
+    "legs."
+)
 MAX_PERHAPS = 4
 """Largest number of possible causes in the headline."""
 PERHAPS = 0.2
@@ -70,20 +74,46 @@ def headline(found: Xray) -> str:
         return f"{text} Shifting the set-point of {saving.joint} alone saves nothing."
     text += (
         f" Shifting the set-point of {saving.joint} by {saving.set_point_deg:+.2f}° "
-        f"would save {saving.saved_w:.2f} W"
+        f"would save {_power(found, saving.saved_w)}"
     )
-    if saving.cooler_k:
+    if saving.cooler_k and not _is_relative(found):
         motor, kelvin = max(saving.cooler_k.items(), key=lambda item: item[1])
         text += f"; after 15 minutes {motor} would be {kelvin:.0f} K cooler"
     return f"{text}."
 
 
+def _is_relative(found: Xray) -> bool:
+    """Return True if the robot's motor constants are guesses: watts mean nothing."""
+    return found.model.robot.thermal == "estimate" and found.losses.loss_w > 0.0
+
+
+def _in_unit(found: Xray, watts: float) -> float:
+    """Return W, or percent of the heat of the legs where only ratios have a meaning."""
+    return 100.0 * watts / found.losses.loss_w if _is_relative(found) else watts
+
+
+def _power(found: Xray, watts: float) -> str:
+    if _is_relative(found):
+        return f"{_in_unit(found, watts):.0f} % of the heat of the legs"
+    return f"{watts:.2f} W"
+
+
 def _heat(found: Xray) -> str:
     legs = found.losses
+    if _is_relative(found) and legs.useless_w < 0.0:
+        return (
+            f"{_power(found, legs.needed_w)} would be needed without gear friction, "
+            "which carries part of the load."
+        )
     if legs.useless_w < 0.0:
         return (
             f"The legs dissipate {legs.loss_w:.2f} W, less than the "
             f"{legs.needed_w:.2f} W needed: gear friction carries part of the load."
+        )
+    if _is_relative(found):
+        return (
+            f"{_power(found, legs.needed_w)} is needed to carry the robot, "
+            f"{_in_unit(found, legs.useless_w):.0f} % is useless."
         )
     return (
         f"The legs dissipate {legs.loss_w:.2f} W: {legs.needed_w:.2f} W needed to "
@@ -177,18 +207,19 @@ def tables(found: Xray) -> tuple[DataTable, ...]:
 
 def heat_table(found: Xray) -> DataTable:
     """Return needed and useless watts of the leg motors, and their sum."""
-    seen, losses = found.standing, found.losses
+    seen, losses, relative = found.standing, found.losses, _is_relative(found)
+    unit, digits = ("%", 1) if relative else ("W", 2)
     rows = [
         Row(
             cells=(
                 one.motor,
                 signed(one.effort_nm, 2),
-                number(one.loss_w, 2),
-                number(one.needed_w, 2),
-                signed(one.useless_w, 2),
+                number(_in_unit(found, one.loss_w), digits),
+                number(_in_unit(found, one.needed_w), digits),
+                signed(_in_unit(found, one.useless_w), digits),
                 number(one.temperature_degc, 0),
                 NOTHING
-                if one.time_to_limit_s is None
+                if one.time_to_limit_s is None or relative
                 else duration(one.time_to_limit_s),
             )
         )
@@ -200,8 +231,8 @@ def heat_table(found: Xray) -> DataTable:
             cells=(
                 "legs",
                 "",
-                *(number(watts, 2) for watts in legs),
-                signed(losses.useless_w, 2),
+                *(number(_in_unit(found, watts), digits) for watts in legs),
+                signed(_in_unit(found, losses.useless_w), digits),
                 "",
                 "",
             ),
@@ -213,14 +244,16 @@ def heat_table(found: Xray) -> DataTable:
         "still. Useless: measured minus needed heat; needed minimizes the heat of both "
         "legs; negative: the motor would need more torque."
     )
+    if relative:
+        note += f" {GUESSED}"
     return DataTable(
         caption=f"Heat of the legs, {seen.name}",
         columns=(
             Column(label="motor", is_number=False),
             Column(label="torque", unit="N·m"),
-            Column(label="heat", unit="W"),
-            Column(label="needed", unit="W"),
-            Column(label="useless", unit="W"),
+            Column(label="heat", unit=unit),
+            Column(label="needed", unit=unit),
+            Column(label="useless", unit=unit),
             Column(label="temperature", unit="°C"),
             Column(label=f"time to {LIMIT_DEGC:.0f} °C"),
         ),
@@ -315,15 +348,16 @@ def xray_figure(found: Xray) -> "Figure":
     left, right = figure.subplots(1, 2, width_ratios=(1.15, 1.0))
     motors = found.losses.motors
     places = np.arange(len(motors))[::-1]
-    needed = np.array([one.needed_w for one in motors])
-    useless = np.array([one.useless_w for one in motors])
-    kept = np.minimum(needed, [one.loss_w for one in motors])
+    needed = np.array([_in_unit(found, one.needed_w) for one in motors])
+    useless = np.array([_in_unit(found, one.useless_w) for one in motors])
+    kept = np.minimum(needed, needed + useless)
     left.barh(places, kept, color=COLOURS[2], height=0.7, label="needed")
     more = np.maximum(useless, 0.0)
     left.barh(places, more, left=kept, color=COLOURS[1], height=0.7, label="useless")
     left.plot(needed, places, "|", color=INK, ms=8, label="minimum of all legs")
     left.set_yticks(places, [one.motor for one in motors], fontsize=8)
-    left.set_xlabel("Joule loss (W)", fontsize=9)
+    unit = "% of that of the legs" if _is_relative(found) else "W"
+    left.set_xlabel(f"Joule loss ({unit})", fontsize=9)
     left.legend(frameon=False, fontsize=8, loc="lower right")
     panel_title(left, "Needed and useless heat")
     suspects = found.suspects

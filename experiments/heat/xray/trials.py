@@ -429,6 +429,8 @@ def summary_table(cfg: TrialsCfg, found: Sequence[Diagnosis]) -> DataTable:
         f"logs of {cfg.seconds:g} s; feet {cfg.assumptions.feet}. {varied}Watts are "
         f"correct within 10 % or {RIGHT_W:g} W."
     )
+    if load_robot(cfg.robot).thermal == "estimate":
+        note += " Motor constants of this robot are guesses: only ratios of watts hold."
     return DataTable(
         caption="Accuracy",
         columns=(

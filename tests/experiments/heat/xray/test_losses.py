@@ -1,5 +1,6 @@
 """Needed and useless watts, the internal wrench, and what a set-point saves."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,11 +11,12 @@ from numpy.testing import assert_allclose
 
 from nao_testbed.controllers.heat_minimization.standing_problem import sole_normals
 from nao_testbed.controllers.stiffness.contact_forces import sole_axes
+from nao_testbed.experiments.common.drawing.page import NOTHING
 from nao_testbed.experiments.heat.xray.losses import LegAccount, settled_effort
 from nao_testbed.experiments.heat.xray.standing import Standing
-from nao_testbed.experiments.heat.xray.standing_model import StandingModel
+from nao_testbed.experiments.heat.xray.standing_model import Assumptions, StandingModel
 from nao_testbed.experiments.heat.xray.suspects import Suspects
-from nao_testbed.experiments.heat.xray.tables import headline
+from nao_testbed.experiments.heat.xray.tables import headline, heat_table, xray_figure
 from nao_testbed.experiments.heat.xray.xray import Xray
 from nao_testbed.models import Robot
 from tests.experiments.heat.xray.conftest import DEGREES, JOINT
@@ -43,6 +45,32 @@ def test_less_than_needed_is_said_to_be_borne_by_stuck_gears(
     )
     assert "gear friction carries part" in headline(found)
     assert "useless" not in headline(found)
+
+
+def test_guessed_motors_have_percent_instead_of_watts(
+    standing: Standing, suspects: Suspects, robot: Robot, account: LegAccount
+) -> None:
+    """Where constants are estimates, only shares of the legs' heat mean something."""
+    guessed = replace(robot, thermal="estimate")
+    found = Xray(
+        standing=standing,
+        model=StandingModel(guessed, standing, Assumptions()),
+        suspects=suspects,
+        losses=account.losses(),
+        saving=None,
+    )
+    table = heat_table(found)
+    assert [c.unit for c in table.columns[2:5]] == ["%"] * 3
+    assert table.rows[-1].cells[2] == "100.0"
+    shares = [float(row.cells[2]) for row in table.rows[:-1]]
+    assert sum(shares) == pytest.approx(100.0, abs=0.05 * len(shares))
+    assert {row.cells[-1] for row in table.rows[:-1]} == {NOTHING}
+    assert "guesses" in table.note
+    said = headline(found)
+    assert "% of the heat of the legs is needed" in said
+    assert not re.search(r"\d W\b", said)
+    left, _ = xray_figure(found).axes
+    assert left.get_xlabel() == "Joule loss (% of that of the legs)"
 
 
 @given(data=st.data())
