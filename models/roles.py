@@ -5,18 +5,17 @@ Every role is optional. A feature whose role is missing raises `MissingRole`.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal, get_args
+from typing import Literal, get_args
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict
 
 from nao_testbed.models.errors import BadInput
-from nao_testbed.models.values import Name, Real, ResourceName
+from nao_testbed.models.values import Fraction, Name, Real, ResourceName
 
 PostureRole = Literal["default", "upright", "crouch", "sit"]
 POSTURE_ROLES: tuple[str, ...] = get_args(PostureRole)
 Side = Literal["left", "right"]
 Heading = Literal["ahead", "backwards", "sideways"]
-Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 JointAngles = Mapping[Name, Real]
 """Joint to angle."""
 

@@ -105,6 +105,7 @@ def _without_underscore(value: object) -> object:
 
 Plain = BeforeValidator(_without_underscore)
 Real = Annotated[float, Field(allow_inf_nan=False), Plain]
+Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False), Plain]
 NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False), Plain]
 

@@ -37,7 +37,7 @@ from nao_testbed.controllers.heat_minimization.stillness import (
     Stillness,
     StillnessCfg,
 )
-from nao_testbed.controllers.interface.checked import Checked, Fraction
+from nao_testbed.controllers.interface.checked import Checked
 from nao_testbed.controllers.interface.controller import (
     Limits,
     require_finite,
@@ -55,7 +55,7 @@ from nao_testbed.controllers.interface.robot_interface import Observation
 from nao_testbed.controllers.stiffness import SmartStiffness, SmartStiffnessCfg
 from nao_testbed.controllers.stiffness.kernels import BoolArray
 from nao_testbed.models import Robot
-from nao_testbed.models.values import FloatArray, NotNegative, Positive
+from nao_testbed.models.values import FloatArray, Fraction, NotNegative, Positive
 
 WAYS = ("ahead", "to the left", "normal")
 """Directions of a force at a sole."""

@@ -24,9 +24,9 @@ from math import radians
 
 import numpy as np
 
-from nao_testbed.controllers.interface.checked import Checked, Fraction
+from nao_testbed.controllers.interface.checked import Checked
 from nao_testbed.models import Robot
-from nao_testbed.models.values import FloatArray, Positive
+from nao_testbed.models.values import FloatArray, Fraction, Positive
 
 DEGREE = radians(1.0)
 

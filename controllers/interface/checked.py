@@ -13,13 +13,10 @@ from typing import (
     get_type_hints,
 )
 
-from pydantic import Field
 from pydantic.fields import FieldInfo
 
 from nao_testbed.models import BadInput
 from nao_testbed.models.values import as_number, short
-
-Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 
 _LIMITS = (Annotated, Literal)
 _UNITS = {

@@ -11,13 +11,10 @@ from pathlib import Path
 
 from nao_testbed.controllers.policies.onnx_policy import STAND, OnnxPolicy
 from nao_testbed.controllers.policies.policy import Policy, PolicyController
-from nao_testbed.controllers.policies.text import PREFIX
+from nao_testbed.controllers.policies.text import PREFIX, split_policy
 from nao_testbed.models import BadInput
 from nao_testbed.models.errors import FOREIGN_ERRORS
 from nao_testbed.models.values import number_of, short
-
-_KEYS = ("command", "layout")
-_OPTION = re.compile(rf"\+(?=(?:{'|'.join(_KEYS)})=)")
 
 
 def make_policy_controller(argument: str | None) -> PolicyController:
@@ -28,7 +25,7 @@ def make_policy_controller(argument: str | None) -> PolicyController:
     """
     if not argument:
         raise BadInput("controller 'policy' needs a file, as in policy:FILE.onnx.")
-    file, *rest = _OPTION.split(argument)
+    file, rest = split_policy(argument)
     options = dict(one.split("=", 1) for one in rest)
     if len(options) < len(rest):
         raise BadInput(f"policy {argument!r} gives an option twice; give it once.")
@@ -52,8 +49,8 @@ def _command(text: str) -> tuple[float, float, float]:
         x, y, yaw = (number_of(part) for part in parts)
     except ValueError as error:
         raise BadInput(
-            f"command {short(text)} is not three numbers; give x, y in m/s and yaw in "
-            "rad/s, as in 0.3,0,0."
+            f"command {short(','.join(parts))} is not three numbers; give x, y in m/s "
+            "and yaw in rad/s, as in 0.3,0,0."
         ) from error
     if not all(abs(value) <= 10.0 for value in (x, y, yaw)):  # false for NaN
         raise BadInput(f"command {short(text)} is not within ±10; give a velocity.")

@@ -1,9 +1,20 @@
 """Controller text of a policy and its short name; this module imports quickly."""
 
+import re
 from collections.abc import Sequence
 from pathlib import PurePath
 
 PREFIX = "policy:"
+_OPTION = re.compile(r"\+(?=(?:command|layout)=)")
+
+
+def split_policy(text: str) -> tuple[str, list[str]]:
+    """Return the file and the options `key=value` of a text without the prefix.
+
+    A file name may have a plus sign: only one before a key starts an option.
+    """
+    file, *options = _OPTION.split(text)
+    return file, options
 
 
 def policy_text(
@@ -25,7 +36,7 @@ def policy_file(controller: str) -> str | None:
     """Return the file of a policy; None for other controllers."""
     if not controller.startswith(PREFIX):
         return None
-    file, _, _ = controller.removeprefix(PREFIX).partition("+")
+    file, _ = split_policy(controller.removeprefix(PREFIX))
     python, ending, _ = file.partition(".py:")
     return python + ending.rstrip(":")
 
@@ -37,9 +48,9 @@ def short_names(controllers: Sequence[str]) -> list[str]:
     """
     found = []
     for text in controllers:
-        file, plus, options = text.removeprefix(PREFIX).partition("+")
-        is_policy = text.startswith(PREFIX)
-        found.append(PurePath(file).stem + plus + options if is_policy else text)
+        file, options = split_policy(text.removeprefix(PREFIX))
+        name = "+".join([PurePath(file).stem, *options])
+        found.append(name if text.startswith(PREFIX) else text)
     return [
         name if found.count(name) == 1 else text
         for name, text in zip(found, controllers, strict=True)

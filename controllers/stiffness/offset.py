@@ -16,9 +16,9 @@ from typing import Annotated, Protocol
 import numpy as np
 from pydantic import Field
 
-from nao_testbed.controllers.interface.checked import Checked, Fraction, check_value
+from nao_testbed.controllers.interface.checked import Checked, check_value
 from nao_testbed.models import BadInput, Posture, Robot
-from nao_testbed.models.values import FloatArray, Positive, number_of
+from nao_testbed.models.values import FloatArray, Fraction, Positive, number_of
 
 Offset = float | FloatArray
 Celsius = Annotated[float, Field(ge=-40.0, le=200.0)]

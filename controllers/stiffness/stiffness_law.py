@@ -27,11 +27,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from nao_testbed.controllers.interface.checked import Checked, Fraction
+from nao_testbed.controllers.interface.checked import Checked
 from nao_testbed.controllers.interface.robot_interface import Observation
 from nao_testbed.controllers.stiffness.flags import StiffnessFlag
 from nao_testbed.models import BadInput, Robot
-from nao_testbed.models.values import FloatArray, NotNegative, Positive
+from nao_testbed.models.values import FloatArray, Fraction, NotNegative, Positive
 
 
 class StiffnessLaw:

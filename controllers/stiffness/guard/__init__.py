@@ -68,7 +68,7 @@ from math import exp
 
 import numpy as np
 
-from nao_testbed.controllers.interface.checked import Fraction, check_value
+from nao_testbed.controllers.interface.checked import check_value
 from nao_testbed.controllers.interface.controller import (
     Controller,
     ControllerWrapper,
@@ -86,7 +86,7 @@ from nao_testbed.controllers.stiffness.guard.thresholds import (
     alarms_per_hour,
 )
 from nao_testbed.models import BadInput, Robot
-from nao_testbed.models.values import FloatArray
+from nao_testbed.models.values import FloatArray, Fraction
 
 MAX_ALARMS_PER_HOUR = 1.0
 """Maximum rate of noise alarms; more would prevent any reduction of the limits."""

@@ -5,10 +5,10 @@ from math import erfc, exp, pi, radians, sqrt
 
 import numpy as np
 
-from nao_testbed.controllers.interface.checked import Checked, Fraction
+from nao_testbed.controllers.interface.checked import Checked
 from nao_testbed.controllers.stiffness.dynamics import GRAVITY
 from nao_testbed.models import BadInput, Robot
-from nao_testbed.models.values import FloatArray, NotNegative, Positive
+from nao_testbed.models.values import FloatArray, Fraction, NotNegative, Positive
 
 DEGREE = radians(1.0)
 CYCLE_HZ = 50.0

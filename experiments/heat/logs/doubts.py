@@ -13,10 +13,11 @@ from scipy.ndimage import median_filter
 
 from nao_testbed.controllers.stiffness.kernels import BoolArray
 from nao_testbed.experiments.heat.logs.record import (
-    LARGEST_CURRENT_A,
+    BEYOND_STOP_RAD,
     Columns,
     Log,
     Repair,
+    largest_current,
 )
 from nao_testbed.models import Robot
 from nao_testbed.models.values import FloatArray
@@ -39,8 +40,6 @@ NOISES = 8.0
 FROZEN_ROWS, FROZEN_S = 20, 1.0
 """Rows and seconds after which a noisy sensor with a constant value counts as
 frozen."""
-BEYOND_RAD = 0.35
-"""Largest plausible angle of a joint beyond its stops."""
 WARM_DEGC = 10.0
 """If all other temperatures are higher, 0 °C counts as a missing value."""
 HOT_DEGC = 60.0
@@ -144,10 +143,13 @@ def _in_our_units(log: Log, robot: Robot) -> Log:
                 log = _noted(log, "unit", log.time_s.size, what, signals=signals)
                 break
     columns = _of_robot(log.signals.get("current", {}), robot.motor_names)
-    largest = [float(np.nanmax(np.abs(v), initial=0.0)) for v in columns.values()]
-    if sum(x > LARGEST_CURRENT_A for x in largest) > 2:
+    shares = [
+        float(np.nanmax(np.abs(v), initial=0.0)) / largest_current(robot, n)
+        for n, v in columns.items()
+    ]
+    if sum(share > 1.0 for share in shares) > 2:
         scaled = {n: 1e-3 * v for n, v in columns.items()}
-        if max(largest) < 1e3 * LARGEST_CURRENT_A:
+        if max(shares) < 1e3:
             signals = _changed(log, "current", scaled)
             what = "currents of all motors in mA: converted to A"
             log = _noted(log, "unit", log.time_s.size, what, signals=signals)
@@ -168,7 +170,7 @@ def _of_robot(columns: Columns, names: Iterable[str]) -> Columns:
 
 def _is_beyond(values: FloatArray, name: str, robot: Robot) -> bool:
     joint = robot.joints[robot.joint_index(name)]
-    low, high = joint.lower - BEYOND_RAD, joint.upper + BEYOND_RAD
+    low, high = joint.lower - BEYOND_STOP_RAD, joint.upper + BEYOND_STOP_RAD
     known = values[np.isfinite(values)]
     beyond = (known < low) | (known > high)
     return bool(known.size) and float(beyond.mean()) > 0.5

@@ -116,6 +116,11 @@ def _write(path: Path, matches: Sequence[Match], others: Sequence[str]) -> None:
     """Write a map file for `--map`, with unknown columns as comments."""
     names = {m.column: "time_s" if m.name == TIME else m.name for m in matches}
     lines = ["# our name: column of the log; for --map"]
-    lines += [f"{name}: '{column}'" for column, name in names.items()]
-    lines += [f"# ?: '{column}'" for column in others]
+    lines += [f"{name}: {_quoted(column)}" for column, name in names.items()]
+    lines += [f"# ?: {_quoted(column)}" for column in others]
     write_text(path, "\n".join(lines) + "\n")
+
+
+def _quoted(column: str) -> str:
+    """Return a YAML text; a column may have quotes."""
+    return "'{}'".format(column.replace("'", "''"))

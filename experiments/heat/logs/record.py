@@ -11,16 +11,33 @@ from pathlib import Path
 
 from nao_testbed.experiments.heat.logs.columns import Match, listed
 from nao_testbed.experiments.heat.logs.signals import column_names
-from nao_testbed.models import BadInput
+from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.recording.channels import TIME_COLUMN
 
 Columns = Mapping[str, FloatArray]
 """Member to (n,) values."""
 LARGEST_CURRENT_A = 20.0
-"""Largest plausible current of a joint of a humanoid of this size."""
+"""Largest plausible current of a joint where the robot is not known."""
+BEYOND_STOP_RAD = 0.35
+"""Largest plausible angle of a joint beyond its stops: 20°."""
 COLDEST_DEGC, HOTTEST_DEGC = -40.0, 200.0
 """Plausible temperatures of a motor in use."""
+
+
+def largest_torque(robot: Robot, motor: str) -> float:
+    """Return the largest effort limit of a motor's joints in N·m."""
+    joints = robot.motors[robot.motor_index(motor)].joints
+    return max(robot.joints[robot.joint_index(j)].effort_limit for j in joints)
+
+
+def largest_current(robot: Robot, motor: str) -> float:
+    """Return the largest plausible current of a motor in A: twice that of its torque.
+
+    It is at least `LARGEST_CURRENT_A`.
+    """
+    constant = robot.motors[robot.motor_index(motor)].one_node.torque_constant
+    return max(LARGEST_CURRENT_A, 2.0 * largest_torque(robot, motor) / constant)
 
 
 @dataclass(frozen=True, kw_only=True)

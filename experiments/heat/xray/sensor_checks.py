@@ -10,12 +10,14 @@ import numpy as np
 from nao_testbed.controllers.interface.robot_interface import READINGS
 from nao_testbed.controllers.stiffness.dynamics import GRAVITY
 from nao_testbed.experiments.heat.logs.record import (
+    BEYOND_STOP_RAD,
     COLDEST_DEGC,
     HOTTEST_DEGC,
-    LARGEST_CURRENT_A,
     Columns,
     Log,
     Repair,
+    largest_current,
+    largest_torque,
 )
 from nao_testbed.experiments.heat.logs.signals import column_names
 from nao_testbed.models import BadInput, Motor, Robot, UnknownName
@@ -24,8 +26,6 @@ from nao_testbed.sim.recording.channels import TIME_COLUMN
 
 READ = ("q", "target", "current", "torque", "temperature", "fsr", "accelerometer")
 """Signals used by the X-ray."""
-BEYOND_RANGE_RAD = 0.35
-"""Largest plausible reading beyond a joint stop: 20°."""
 GAP_STEPS, GAP_S = 10.0, 5.0
 """A gap is longer than this many usual steps, and than this many seconds."""
 SLOW_S = 2.0
@@ -177,29 +177,22 @@ def _range_of(signal: str, name: str, robot: Robot) -> tuple[float, float, str, 
     match signal:
         case "current":
             hint = f"no joint draws more; name a column in mA current_ma.{name}"
-            constant = robot.motors[robot.motor_index(name)].one_node.torque_constant
-            most = max(LARGEST_CURRENT_A, 2.0 * _most_torque(robot, name) / constant)
+            most = largest_current(robot, name)
             return -most, most, "A", hint
         case "torque":
-            most = 2.0 * _most_torque(robot, name)
+            most = 2.0 * largest_torque(robot, name)
             hint = "the motor's maximum at the joint is lower"
             return -most, most, "N·m", hint
         case "temperature":
             hint = f"a motor has {COLDEST_DEGC:g} to {HOTTEST_DEGC:g} °C; give °C"
             return COLDEST_DEGC, HOTTEST_DEGC, "°C", hint
     joint = robot.joints[robot.joint_index(name)]
-    low, high = joint.lower - BEYOND_RANGE_RAD, joint.upper + BEYOND_RANGE_RAD
+    low, high = joint.lower - BEYOND_STOP_RAD, joint.upper + BEYOND_STOP_RAD
     hint = (
         f"the joint goes from {joint.lower:.2f} to {joint.upper:.2f} rad; degrees "
         f"need the column name {signal}_deg.{name}"
     )
     return low, high, "rad", hint
-
-
-def _most_torque(robot: Robot, motor: str) -> float:
-    """Return the largest effort limit of a motor's joints in N·m."""
-    joints = robot.motors[robot.motor_index(motor)].joints
-    return max(robot.joints[robot.joint_index(j)].effort_limit for j in joints)
 
 
 def _refuse_loads(log: Log, robot: Robot) -> None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from nao_testbed.controllers.interface.robot_interface import Observation, own_gains
 from nao_testbed.controllers.policies.onnx_policy import OnnxPolicy
+from nao_testbed.controllers.policies.text import policy_file, short_names
 from nao_testbed.controllers.registry import check_controllers, make_controller
 from nao_testbed.models import BadInput, Robot
 from tests.controllers.policies.networks import JOINTS, linear_network
@@ -234,6 +235,23 @@ def test_a_bad_option_is_one_sentence(rest: str, said: str, tmp_path: Path) -> N
     a_policy(tmp_path)
     with pytest.raises(BadInput, match=said):
         make_controller(f"policy:{tmp_path / 'net.onnx'}{rest}")
+
+
+@pytest.mark.parametrize(
+    ("text", "file", "short"),
+    [
+        ("policy:runs/a+b.onnx", "runs/a+b.onnx", "a+b"),
+        (
+            "policy:a+b.onnx+command=1/0/0+layout=l.yaml",
+            "a+b.onnx",
+            "a+b+command=1/0/0+layout=l.yaml",
+        ),
+        ("policy:a+b.py:Walk", "a+b.py", "a+b"),
+    ],
+)
+def test_a_file_name_may_have_a_plus_sign(text: str, file: str, short: str) -> None:
+    assert policy_file(text) == file
+    assert short_names([text]) == [short]
 
 
 def test_a_policy_in_python_runs_at_its_own_rate(

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from nao_testbed.experiments.cli import app
 from nao_testbed.experiments.heat.identification.identify import IdentifyCfg, identify
+from nao_testbed.experiments.heat.logs.columns import read_map
 from nao_testbed.experiments.heat.logs.log import read_log
 from nao_testbed.experiments.heat.xray.standing import Standing, find_standing
 from nao_testbed.models import BadInput, Robot
@@ -256,6 +257,17 @@ def test_log_columns_says_what_is_known_and_missing_and_writes_a_map(
     assert "identify" not in found.output
     seen = seen_in(path, nao, str(file))
     assert_alike(seen, seen_in(nao_run, nao), nao)
+
+
+def test_a_written_map_is_read_whatever_quotes_the_columns_have(
+    nao: Robot, tmp_path: Path
+) -> None:
+    path, file = tmp_path / "log.csv", tmp_path / "map.yaml"
+    path.write_text("clock of 'pi',it's\n0,0.1\n0.1,0.2\n", encoding="utf-8")
+    entries = ["--map", "time_s=clock of 'pi'", "--write", str(file)]
+    found = CliRunner().invoke(app, ["log-columns", str(path), *entries])
+    assert found.exit_code == 0, found.output
+    assert read_map([str(file)]) == ("time_s=clock of 'pi'",)
 
 
 def test_a_file_without_rows_is_refused(nao: Robot, tmp_path: Path) -> None:

@@ -9,11 +9,13 @@ import pytest
 
 from nao_testbed.experiments.heat.identification.heat_log import heat_log_of_file
 from nao_testbed.experiments.heat.identification.identify import IdentifyCfg, identify
+from nao_testbed.experiments.heat.logs.doubts import doubt
 from nao_testbed.experiments.heat.logs.log import read_log
+from nao_testbed.experiments.heat.logs.record import Log
 from nao_testbed.experiments.heat.xray.standing import Standing, find_standing
 from nao_testbed.experiments.heat.xray.tables import headline
 from nao_testbed.experiments.heat.xray.xray import XrayCfg, xray
-from nao_testbed.models import BadInput, Robot
+from nao_testbed.models import BadInput, Robot, load_robot
 
 SENSORS = ("time_s", "q", "target", "current", "temperature", "fsr", "accelerometer")
 Fault = Callable[[pd.DataFrame], object]
@@ -217,3 +219,18 @@ def test_a_temperature_sensor_that_fails_is_missing(nao: Robot, tmp_path: Path) 
     log = heat_log_of_file(read_log(path, nao))
     assert "300 values of temperature" in log.repairs[0].what
     assert log.records[0].is_known.sum() == 300
+
+
+def test_strong_motors_may_draw_more_than_those_of_a_nao() -> None:
+    """25 A in the knees and hips of a G1 are A, not mA."""
+    g1 = load_robot("g1")
+    strong = [n for n in g1.motor_names if "knee" in n or "hip" in n]
+    time_s = 0.02 * np.arange(20.0)
+    current = {n: np.full(20, 25.0 if n in strong else 1.0) for n in g1.motor_names}
+    log = Log(
+        path=Path("log.csv"),
+        names=(),
+        signals={"time_s": {"": time_s}, "current": current},
+    )
+    kept = doubt(log, g1).signals["current"]
+    assert [kept[n][0] for n in strong] == [25.0] * len(strong)
