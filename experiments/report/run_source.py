@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel
 
+from nao_testbed.controllers.policies.text import short_names
 from nao_testbed.experiments.common.drawing.page import duration
 from nao_testbed.experiments.heat.figures.section import read_heat_result
 from nao_testbed.experiments.heat.published import HeatResult
@@ -230,7 +231,7 @@ def check_one_run(folder: Path, trials: list[RecordedTrial]) -> None:
 
 def _read_single(folder: Path) -> RunSource:
     warnings: list[str] = []
-    trial = _read_trial(folder, warnings)
+    (trial,) = _with_short_names([_read_trial(folder, warnings)])
     run = trial.run
     is_heat = run.meta.experiment in {"heat", "robot"}
     reader = None if is_heat else page_reader(run.meta.experiment)
@@ -254,6 +255,7 @@ def _read_heat(folder: Path, trial_folders: list[Path]) -> RunSource:
             warnings.append(f"{path.name} is left out: {error}")
     if not (folder / HEAT_FILE).exists():
         check_one_run(folder, trials)
+    trials = _with_short_names(trials)
     shared = Counter(trial.name for trial in trials)
     trials = [
         replace(trial, name=f"{trial.name} ({trial.run.folder.name})")
@@ -312,6 +314,14 @@ def _read_trial(folder: Path, warnings: list[str]) -> RecordedTrial:
         problems.insert(0, f"{n} damaged {lines} of {EVENTS_FILE} left out.")
     warnings += [f"{name}: {problem}" for problem in problems]
     return RecordedTrial(name=name, run=run, frame=frame)
+
+
+def _with_short_names(trials: list[RecordedTrial]) -> list[RecordedTrial]:
+    """Return trials named as in the results: policies without folder and suffix."""
+    names = short_names([trial.name for trial in trials])
+    return [
+        replace(trial, name=name) for trial, name in zip(trials, names, strict=True)
+    ]
 
 
 def read_json(path: Path, warnings: list[str]) -> Mapping[str, Any] | None:

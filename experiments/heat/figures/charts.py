@@ -8,7 +8,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -91,7 +91,10 @@ def legs_power_from(frame: "pd.DataFrame", robot: Robot) -> PowerCurve:
 
 
 def power_figure(
-    curves: Mapping[str, PowerCurve], least_w: Mapping[str, float], title: str
+    curves: Mapping[str, PowerCurve],
+    least_w: Mapping[str, float],
+    title: str,
+    whole: tuple[str, float] | None = None,
 ) -> "Figure":
     """Return a figure of powers on a logarithmic axis, each curve named at its end.
 
@@ -99,7 +102,14 @@ def power_figure(
         curves: controller to curve.
         least_w: name to lower bound of the power in W; drawn as lines.
         title: title with the finding.
+        whole: name and size in W of the power that is the unit; None: W.
     """
+    unit, label = "W", "Joule loss of the legs (W)"
+    if whole is not None:
+        of, size = whole
+        curves = {n: replace(c, watts=c.watts / size) for n, c in curves.items()}
+        least_w = {name: watts / size for name, watts in least_w.items()}
+        unit, label = "×", f"Joule loss of the legs / final power of {of}"
     figure = new_figure(9.0, 4.2)
     axes = figure.subplots()
     longest = max(float(curve.time_s[-1]) for curve in curves.values()) / 60.0
@@ -120,7 +130,7 @@ def power_figure(
     places = spread_labels([np.log(watts) for watts in heights], 0.22)
     for (name, (watts, colour)), place in zip(ends.items(), places, strict=True):
         axes.annotate(
-            f"{name} {watts:.2f} W",
+            f"{name} {watts:.2f} {unit}",
             (longest, max(watts, SMALLEST_W)),
             (1.03 * longest, float(np.exp(place))),
             fontsize=8.5,
@@ -136,7 +146,7 @@ def power_figure(
     axes.yaxis.set_minor_formatter("")
     axes.set_xticks(time_ticks(longest, 6))
     axes.spines["bottom"].set_bounds(0.0, longest)
-    axes.set_ylabel("Joule loss of the legs (W)", fontsize=9)
+    axes.set_ylabel(label, fontsize=9)
     time_axis(axes, 1.0 / ROOM)
     panel_title(axes, title)
     return figure

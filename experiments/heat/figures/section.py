@@ -203,10 +203,14 @@ def power_over_time(
             "minimum, no gear friction": coolest.least_power_w,
             "minimum, with gear friction": coolest.least_with_gears_w,
         }
+    reference = result.reference
     return power_figure(
         curves,
         {name: watts for name, watts in least.items() if watts},
         "Joule loss of the legs",
+        None
+        if reference is None or not reference.legs_power_w
+        else (reference.controller, reference.legs_power_w),
     )
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from nao_testbed.experiments.report.run_source import read_source
 from tests.controllers.policies.networks import balance
 from tests.experiments.command.helpers import Run
 
@@ -28,6 +29,9 @@ def test_a_policy_is_a_robot_of_the_heat_experiment(
     assert trials[name]["fell"] is False
     settings = json.loads((here / "out.json").read_text(encoding="utf-8"))["settings"]
     assert settings["action_delay_s"] == 0.001
+    source = read_source(here / "runs" / "heat")
+    assert [trial.name for trial in source.trials] == [name]
+    assert not source.warnings
 
 
 @pytest.mark.parametrize(

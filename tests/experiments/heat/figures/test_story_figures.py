@@ -91,6 +91,14 @@ def test_powers_are_named_at_their_ends() -> None:
     assert high > 4.0
 
 
+def test_powers_of_guessed_motors_are_multiples() -> None:
+    curves = {"fixed": PowerCurve(time_s=np.arange(5.0), watts=np.full(5, 4.0))}
+    (axes,) = power_figure(curves, {"minimum": 1.0}, "t", ("fixed", 4.0)).axes
+    assert texts(axes) == ["fixed 1.00 ×", "minimum 0.25 ×"]
+    label = "Joule loss of the legs / final power of fixed"
+    assert axes.get_ylabel() == label
+
+
 def test_the_power_of_a_run_is_that_of_its_leg_motors(tmp_path: Path) -> None:
     """Half a second of 1 N·m in one knee, then of 2 N·m; the head does not count."""
     time_s = np.arange(0.02, 1.0, 0.02)
