@@ -124,6 +124,9 @@ def test_a_certain_fault_is_corrected_and_reported(
     assert seen.temperature is not None
     assert own.temperature is not None
     np.testing.assert_allclose(seen.temperature, own.temperature, atol=0.01)
+    assert seen.accelerometer is not None
+    assert own.accelerometer is not None
+    np.testing.assert_allclose(seen.accelerometer, own.accelerometer, atol=0.05)
     assert not own.remarks
     assert pd.Series(seen.remarks).str.contains(said).any() or not said
     assert 1.0 < seen.still_s < 10.0
