@@ -40,7 +40,7 @@ def break_off(process: "subprocess.Popen[str]", out: Path, how: signal.Signals) 
 
 @pytest.mark.parametrize(
     "how",
-    [KILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow(covers=True))],
+    [KILL, signal.SIGTERM],
 )
 def test_a_sweep_that_was_ended_goes_on_to_the_same_table(
     here: Path, launch: Launch, unbroken: DataFrame, how: signal.Signals

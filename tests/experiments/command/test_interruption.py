@@ -84,10 +84,7 @@ def cpu_s(group: int) -> float:
     [
         ("the terminal's group", signal.SIGINT, "stopped by the user (Ctrl-C)"),
         ("the parent alone", signal.SIGINT, "stopped by the user (Ctrl-C)"),
-        pytest.param(
-            *("the group, as by timeout", signal.SIGTERM, "stopped by SIGTERM"),
-            marks=pytest.mark.slow(covers=True),
-        ),
+        ("the group, as by timeout", signal.SIGTERM, "stopped by SIGTERM"),
     ],
 )
 def test_ctrl_c_closes_both_run_folders(

@@ -50,7 +50,7 @@ def here(
     signal.signal(signal.SIGTERM, handler)
 
 
-@pytest.mark.slow(covers=True)
+@pytest.mark.slow
 @pytest.mark.requirement("RM-59", "RM-61", "RM-63")
 def test_two_terminals_and_one_ball(terminal: Start, here: Here) -> None:
     """One takes the ball, the other waits and times out; then it is given back."""
@@ -84,7 +84,7 @@ def test_two_terminals_and_one_ball(terminal: Start, here: Here) -> None:
     assert err.startswith("epoch 1, ")
 
 
-@pytest.mark.slow(covers=True)
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, *END_SIGNALS])
 def test_a_signal_gives_back_what_is_held(
     terminal: Start, server: ReservationServer, number: signal.Signals

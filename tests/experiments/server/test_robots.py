@@ -323,7 +323,7 @@ def test_a_killed_client_loses_the_ball_after_its_time_to_live(
 # -- restart ---------------------------------------------------------------------------
 
 
-@pytest.mark.slow(covers=True)
+@pytest.mark.slow
 @pytest.mark.requirement("RM-59", "AR-7")
 def test_after_a_restart_every_older_token_is_refused(
     terminal: Start, tmp_path: Path
@@ -360,7 +360,7 @@ def test_after_a_restart_every_older_token_is_refused(
     assert second.end()[0] == 0
 
 
-@pytest.mark.slow(covers=True)
+@pytest.mark.slow
 @pytest.mark.requirement("RM-40")
 def test_nobody_registers_by_the_name_of_a_virtual_owner(
     terminal: Start, tmp_path: Path

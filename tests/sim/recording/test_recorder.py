@@ -331,7 +331,7 @@ def test_kill_9_loses_at_most_30_seconds(tmp_path: Path, time_s: float) -> None:
     )
 
 
-@pytest.mark.slow(covers=True)
+@pytest.mark.slow
 @can_signal
 def test_ctrl_c_loses_nothing_and_says_so(tmp_path: Path) -> None:
     with _child(tmp_path) as process:
