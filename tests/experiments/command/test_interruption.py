@@ -126,6 +126,7 @@ def test_kill_9_leaves_folders_that_open(
 ) -> None:
     send_to_all(running, KILL)
     running.communicate(timeout=PATIENCE_S)
+    wait_for(lambda: group_is_empty(running.pid), running)
     for run in runs(here):
         assert run.state == "interrupted"
         assert list(run.frame.columns)[:1] == ["q.left_hip"]
