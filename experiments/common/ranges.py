@@ -63,7 +63,7 @@ RANGES: Mapping[str, Any] = {
     "posture-search --friction": Annotated[float, Field(gt=0.0, le=5.0)],
     "posture-search --starts": Annotated[int, Field(ge=1, le=1000)],
     "xray --floor": Annotated[float, Field(gt=0.0, le=11.4)],
-    "xray --mass": Annotated[float, Field(gt=0.0, le=100.0)],
+    "xray --com": Annotated[float, Field(gt=0.0, le=100.0)],
     "xray --trials": Robots,
     "xray --joints-off": Annotated[int, Field(ge=0, le=12)],
     "xray --seconds": Annotated[float, Field(ge=8.0, le=3600.0)],

@@ -216,7 +216,7 @@ def xray_command(
             help="Uncertainty of the floor's slope (one standard deviation).",
         ),
     ] = 0.17,
-    mass: Annotated[
+    com: Annotated[
         float,
         typer.Option(
             metavar="MM",
@@ -277,7 +277,7 @@ def xray_command(
     from nao_testbed.models import BadInput, default_robot_folder, load_robot  # noqa: PLC0415  # heavy
 
     folder = robot or default_robot_folder()
-    assumptions = _assumptions(feet, floor, mass)
+    assumptions = _assumptions(feet, floor, com)
     if (source is None) == (trials is None):
         raise BadInput("give a LOG to X-ray, or --trials N for simulated robots.")
     if trials is not None:
@@ -309,7 +309,7 @@ def xray_command(
         raise typer.Exit(run_xray_command(asked, load_robot(folder), json_file, figure))
 
 
-def _assumptions(feet: str, floor_deg: float, mass_mm: float) -> "Assumptions":
+def _assumptions(feet: str, floor_deg: float, com_mm: float) -> "Assumptions":
     from math import radians  # noqa: PLC0415  # beside what is heavy
 
     from nao_testbed.experiments.heat.xray.standing_model import Assumptions  # noqa: PLC0415  # heavy
@@ -317,7 +317,7 @@ def _assumptions(feet: str, floor_deg: float, mass_mm: float) -> "Assumptions":
     return Assumptions(
         feet=feet,  # type: ignore[arg-type]  # checked by Assumptions
         floor_rad=radians(floor_deg),
-        com_m=0.001 * mass_mm,
+        com_m=0.001 * com_mm,
     )
 
 

@@ -42,7 +42,7 @@ def test_a_run_gives_tables_json_and_figure(run_folder: Path, tmp_path: Path) ->
         ([".", "--feet", "placed"], "meta.json"),
         (["RUN", "--feet", "apart"], "feet"),
         (["RUN", "--floor", "-1"], "--floor = -1.0; give"),
-        (["RUN", "--mass", "nan"], "--mass = nan; give"),
+        (["RUN", "--com", "nan"], "--com = nan; give"),
         (["RUN", "--figure", "x.pdf"], "ends in .png or .svg"),
     ],
 )
