@@ -27,7 +27,7 @@ class _Stream:
 
 @dataclass(eq=False)
 class _Schema:
-    woken: schemas.Woken
+    activation: schemas.Woken
     state: State = State.SLEPT
     is_acting: bool = False
 
@@ -135,10 +135,11 @@ class MotionRules(ReservationRules):
         held = self._tokens.get(event.token)
         one = self._schemas.get(held.owner) if held else None
         if one is not None and not (one.is_acting and one.state is State.WINNER):
-            yield f"winner: {one.woken.path} is {one.state} but writes {event.resource}"
+            path = one.activation.path
+            yield f"winner: {path} is {one.state} but writes {event.resource}"
 
     def _below(self, path: str | None) -> list[str]:
-        found = [x for x, one in self._schemas.items() if one.woken.parent == path]
+        found = [x for x, one in self._schemas.items() if one.activation.parent == path]
         return found + [x for child in found for x in self._below(child)]
 
     def _on_woken(self, event: schemas.Woken) -> Sentences:
@@ -150,17 +151,17 @@ class MotionRules(ReservationRules):
     def _on_statechangedto(self, event: schemas.StateChangedTo) -> Sentences:
         one = self._schemas[event.path]
         one.state = event.state
-        below, parent = self._below(event.path), one.woken.parent
+        below, parent = self._below(event.path), one.activation.parent
         held = {token.owner for token in self._live.values()}
         if event.state is not State.WINNER:
             awake = [x for x in below if self._schemas[x].state is not State.SLEPT]
             if one.is_acting or awake or held.intersection([event.path, *below]):
                 yield f"winner: {event.path} is {event.state} but acts or holds"
-        elif one.woken.kind is Kind.ACTUATION and parent is not None:
+        elif one.activation.kind is Kind.ACTUATION and parent is not None:
             for other in self._schemas.values():
-                is_rival = other is not one and other.woken.parent == parent
-                if is_rival and other.woken.kind is Kind.ACTUATION:
-                    rival = other.woken.path
+                is_rival = other is not one and other.activation.parent == parent
+                if is_rival and other.activation.kind is Kind.ACTUATION:
+                    rival = other.activation.path
                     if other.state is State.WINNER or rival in held:
                         yield f"winner: {event.path} wins beside {rival}"
 

@@ -182,7 +182,7 @@ class OrderReceived(Event):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class WayChosen(Event):
+class PathChosen(Event):
     """The posture has changed since an order was received; the way is planned again."""
 
     order: int
@@ -273,7 +273,7 @@ class OrderEnded(Event):
 
 know_events(
     OrderReceived,
-    WayChosen,
+    PathChosen,
     PrepSent,
     TransmitEnabled,
     SyncReceiveEnabled,

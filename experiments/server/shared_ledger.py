@@ -147,8 +147,8 @@ class NoticeQueues:
 
     def wake(self) -> None:
         """Call the readers of queues with new notices."""
-        woken, self._notified = self._notified, []
-        for reader in woken:
+        notified, self._notified = self._notified, []
+        for reader in notified:
             self._wake(reader)
 
     def tokens(self, owner: str) -> tuple[TokenId, ...]:

@@ -110,8 +110,8 @@ def _check_link(links: Table[LinkRow], link: LinkRow, joints: Table[JointRow]) -
     if (link.parent is None) != (link.joint is None):
         links.fail(
             link.name,
-            f"link {link.name!r} hangs on {link.parent!r} by joint {link.joint!r}; "
-            "give both, or none for the base.",
+            f"link {link.name!r} is attached to {link.parent!r} by joint "
+            f"{link.joint!r}; give both, or none for the base.",
         )
     if link.joint is not None and link.joint not in joints.rows:
         unknown = UnknownName("Joint", link.joint, joints.rows, joints.path.name)

@@ -226,7 +226,7 @@ def _margin(points: FloatArray, x: float, y: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class BalanceWatchParameters(Parameters):
-    """Thresholds of the instability `unrest`, from 0 (stable) to 1 (falling)."""
+    """Thresholds of `instability`, from 0 (stable) to 1 (falling)."""
 
     unstable_from: float = bounded(0.5, 0.0, 1.0)
     """Instability at which the robot counts as unstable, in [0, 1]."""
@@ -247,11 +247,13 @@ class BalanceWatch(PerceptiveSchema[BalanceWatchParameters]):
         period_s=0.1,
         parameters=BalanceWatchParameters,
         outputs=(
-            Variable("unrest", float, "Instability: 0 stable, 1 falling.", initial=0.0),
+            Variable(
+                "instability", float, "From 0 (stable) to 1 (falling).", initial=0.0
+            ),
             Variable(
                 "is_unstable",
                 bool,
-                "True from high unrest until it is low again.",
+                "True from high instability until it is low again.",
                 initial=False,
             ),
             Variable(
@@ -280,14 +282,14 @@ class BalanceWatch(PerceptiveSchema[BalanceWatchParameters]):
     def start(self) -> None:
         """Build the rules."""
         self._balance = Balance(self.robot)
-        self._rules = unrest_rules()
+        self._rules = instability_rules()
         self._is_unstable = False
 
     def perceive(self) -> None:
         """Evaluate the newest observation."""
         seen = self._balance.step(self.observation)
         is_on_soles = seen.load_newton >= MIN_LOAD_NEWTON
-        unrest = self._rules.decide(
+        instability = self._rules.decide(
             {
                 "pressure margin": seen.cop_margin,
                 "capture margin": seen.capture_margin,
@@ -296,16 +298,16 @@ class BalanceWatch(PerceptiveSchema[BalanceWatchParameters]):
         )
         now = self.parameters
         limit = now.stable_below if self._is_unstable else now.unstable_from
-        self._is_unstable = is_on_soles and unrest >= limit
+        self._is_unstable = is_on_soles and instability >= limit
         self.write("is_on_soles", is_on_soles)
-        self.write("unrest", unrest if is_on_soles else 0.0)
+        self.write("instability", instability if is_on_soles else 0.0)
         self.write("is_unstable", self._is_unstable)
         self.write("cop_margin_m", seen.cop_margin)
         self.write("capture_margin_m", seen.capture_margin)
 
 
-def unrest_rules() -> FuzzyController:
-    """Return the rules from margins in m and turning rate in degrees/s to unrest."""
+def instability_rules() -> FuzzyController:
+    """Return the rules from margins (m) and turning rate (degrees/s) to instability."""
     pressure = FuzzyVariable(
         name="pressure margin",
         low=0.0,
@@ -334,8 +336,8 @@ def unrest_rules() -> FuzzyController:
             "quick": FuzzySet(foot=20.0, rise=60.0, fall=200.0, end=200.0),
         },
     )
-    unrest = FuzzyVariable(
-        name="unrest",
+    instability = FuzzyVariable(
+        name="instability",
         low=-0.2,  # so that the centres of the outer fuzzy sets are 0 and 1
         high=1.2,
         words={
@@ -354,4 +356,6 @@ def unrest_rules() -> FuzzyController:
         Rule(when={"capture margin": "outside", "speed": "slow"}, then="much"),
         Rule(when={"capture margin": "outside", "speed": "quick"}, then="fall"),
     )
-    return FuzzyController((pressure, capture, speed), unrest, rules, otherwise=0.0)
+    return FuzzyController(
+        (pressure, capture, speed), instability, rules, otherwise=0.0
+    )

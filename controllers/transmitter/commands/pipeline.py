@@ -52,10 +52,10 @@ from nao_testbed.controllers.transmitter.events import (
     Converted,
     OrderEnded,
     OrderReceived,
+    PathChosen,
     PrepSent,
     SyncReceiveEnabled,
     TransmitEnabled,
-    WayChosen,
 )
 from nao_testbed.controllers.transmitter.receipt import EndReason, GroupKey
 from nao_testbed.controllers.transmitter.speech import Voice
@@ -390,7 +390,7 @@ class CommandController:
             self._close(order, EndReason.CANNOT_BEGIN, why, tick)
             return
         self._emit(
-            WayChosen(
+            PathChosen(
                 tick=tick,
                 order=order.number,
                 start=order.start,

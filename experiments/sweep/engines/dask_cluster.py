@@ -198,8 +198,9 @@ def thread_fault(threads: int) -> list[str]:
 def incompatible(worker: str, wrong: list[str]) -> str:
     """Return the error text for an unfit worker."""
     return (
-        f"the worker {worker} cannot take part: {'; '.join(wrong)}. Install the same "
-        f"nao-testbed and lock there (Python {platform.python_version()}), and start "
+        f"the worker {worker} cannot take part: {'; '.join(wrong)}. Install the "
+        "same commit of nao-testbed with its requirements.lock there (Python "
+        f"{platform.python_version()}), and start "
         "it with 'dask worker ADDRESS --nthreads 1'."
     )
 

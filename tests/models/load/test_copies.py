@@ -111,7 +111,12 @@ def test_a_name_of_its_own_is_no_disagreement(copy: Path) -> None:
     ("file", "old", "new", "says"),
     [
         ("links.csv", ",HeadYaw,", ",HeadYw,", "links.csv:3: Joint 'HeadYw' is not in"),
-        ("links.csv", ",HeadYaw,", ",,", "links.csv:3: link 'Neck' hangs on 'torso'"),
+        (
+            "links.csv",
+            ",HeadYaw,",
+            ",,",
+            "links.csv:3: link 'Neck' is attached to 'torso'",
+        ),
         ("links.csv", "Neck,torso", "Ne<k,torso", "links.csv:3: link 'Ne<k' has"),
         ("shapes.csv", ",0.0505,", ",,", "shapes.csv:3: a cylinder has radius, length"),
         ("shapes.csv", "0.1,0.12,0.19", "0.1,,0.19", "shapes.csv:2: a box has size_x"),

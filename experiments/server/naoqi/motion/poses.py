@@ -11,7 +11,7 @@ import pinocchio as pin
 
 from nao_testbed.models.values import FloatArray
 
-Way = list[tuple[float, pin.SE3]]
+PosePath = list[tuple[float, pin.SE3]]
 """Times in s, from 0, with the pose of an effector at each time."""
 
 
@@ -59,9 +59,9 @@ def of_six(values: Sequence[float]) -> pin.SE3:
     return pin.SE3(matrix_of(values[3:]), np.array(values[:3]))
 
 
-def way_through(
+def path_through(
     start: pin.SE3, points: list[pin.SE3], then: list[float], size: int, absolute: bool
-) -> Way:
+) -> PosePath:
     """Return times in s and poses of a path, from its start at 0 s."""
     way = [(0.0, start)]
     for point, time_s in zip(points, then, strict=True):
@@ -70,7 +70,7 @@ def way_through(
     return way
 
 
-def knots(names: list[str], ways: list[Way]) -> list[tuple[float, int]]:
+def knots(names: list[str], ways: list[PosePath]) -> list[tuple[float, int]]:
     """Return times and effectors to solve for, torso first since it carries the arms.
 
     A midpoint keeps a path straight. If the torso moves too, an arm gets points at the
@@ -90,7 +90,7 @@ def knots(names: list[str], ways: list[Way]) -> list[tuple[float, int]]:
     return [(time_s, i) for time_s, _, i in sorted(found)]
 
 
-def pose_at(way: Way, time_s: float) -> pin.SE3:
+def pose_at(way: PosePath, time_s: float) -> pin.SE3:
     """Return the pose on a path at a time in s."""
     for (then, a), (later, b) in pairwise(way):
         if time_s <= later:

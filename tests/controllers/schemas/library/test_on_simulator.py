@@ -135,13 +135,13 @@ def test_a_push_that_it_survives_is_no_fall(
         on.begin("fall watch")
         on.begin("balance watch")
         on.body.disturb = Push(towards_deg, newton)
-        unrest = []
+        instability = []
         for _ in range(200):
             on.body.slot()
             assert on.runtime.value("fall watch", "is_falling") is False
-            unrest.append(on.runtime.value("balance watch", "unrest"))
-        assert max(unrest[:48]) < 0.1  # it stands firmly
-        assert max(unrest) > 0.3  # and was pushed
+            instability.append(on.runtime.value("balance watch", "instability"))
+        assert max(instability[:48]) < 0.1  # it stands firmly
+        assert max(instability) > 0.3  # and was pushed
         assert not on.body.sim.has_fallen()
 
 
@@ -204,7 +204,7 @@ def test_at_each_stop_of_the_dance_the_robot_rests_firmly(nao: Robot) -> None:
         assert len(on.started()) == 1
         for _ in range(100):
             on.body.slot()
-            assert on.runtime.value("balance watch", "unrest") < 0.3
+            assert on.runtime.value("balance watch", "instability") < 0.3
         on.runtime.modulate("dance", {"stop": False}, on.body.tick)
         on.body.run(1.0)
         assert len(on.started()) == 2

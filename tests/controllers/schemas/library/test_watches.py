@@ -16,7 +16,7 @@ from nao_testbed.controllers.schemas import Activation, State
 from nao_testbed.controllers.schemas.library.balance import (
     Balance,
     _margin,
-    unrest_rules,
+    instability_rules,
 )
 from nao_testbed.controllers.schemas.library.common import resources_of_all
 from nao_testbed.models import DeviceKind, Robot, default_robot_folder, load_robot
@@ -135,7 +135,7 @@ def test_pressure_on_one_edge_has_no_margin(nao: Robot, observe: Observe) -> Non
 
 
 def test_unrest_grows_from_a_firm_stand_to_a_fall() -> None:
-    rules = unrest_rules()
+    rules = instability_rules()
     cases = [(0.02, 0.035, 0.0), (0.005, 0.012, 40.0), (0.0, -0.02, 80.0)]
     firm, pushed, falling = (
         rules.decide({"pressure margin": p, "capture margin": c, "speed": s})
@@ -150,7 +150,7 @@ def test_unrest_grows_from_a_firm_stand_to_a_fall() -> None:
 def test_more_speed_never_means_less_unrest(
     capture: float, pressure: float, speed: float
 ) -> None:
-    rules = unrest_rules()
+    rules = instability_rules()
     values = {"capture margin": capture, "pressure margin": pressure}
     slow = rules.decide({**values, "speed": speed})
     quick = rules.decide({**values, "speed": speed + 10.0})

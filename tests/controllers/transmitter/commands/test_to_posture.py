@@ -9,9 +9,9 @@ from nao_testbed.controllers.transmitter.events import (
     CommandIssued,
     GroupStarted,
     NotOrdered,
+    PathChosen,
     PrepSent,
     Sent,
-    WayChosen,
 )
 from nao_testbed.controllers.transmitter.receipt import EndReason
 from nao_testbed.models import BadInput, Robot
@@ -149,7 +149,7 @@ def test_a_robot_that_is_elsewhere_by_then_goes_from_there(
     line.slots(EXPECTED + 400 + 5)
     assert rise.reason is EndReason.DONE
     assert rise.streams[MOTION].items == 400
-    (chosen,) = line.told(WayChosen)
+    (chosen,) = line.told(PathChosen)
     assert (chosen.start, chosen.end) == ("Crouch", "Stand")
     assert chosen.motions == ("Crouch to Sit", "Sit to Stand")
     line.judged()

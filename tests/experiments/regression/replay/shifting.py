@@ -31,7 +31,7 @@ class Swaying:
         self._shift = np.zeros_like(self._shift)
         after_s = observation.time_s - self.begin_s
         if after_s >= 0.0:
-            # It hangs on every digit of what it believes that others want.
+            # Depends on each digit of the set-points that it expects of others.
             sway = np.sin(self.rate * after_s + self.requests[-1][0])
             self._shift[0] = self.amplitude_rad * sway
         self.shifts.append(self._shift)

@@ -19,7 +19,13 @@ from nao_testbed.models import load_robot
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 
 CYCLES, CYCLE_TICKS = 150, 20
-OUTPUTS = ("unrest", "is_unstable", "cop_margin_m", "capture_margin_m", "is_on_soles")
+OUTPUTS = (
+    "instability",
+    "is_unstable",
+    "cop_margin_m",
+    "capture_margin_m",
+    "is_on_soles",
+)
 PUSH = np.array([14.0, 6.0, 0.0])  # N, at the base: it sways and stays up
 
 
@@ -67,5 +73,5 @@ def test_a_watch_perceives_on_a_recording_what_it_perceived_live(
     recording.close("done")
     sim.close()
     again = stimuli(RecordingSource(folder=tmp_path).open())
-    assert np.ptp(live[:, OUTPUTS.index("unrest")]) > 0.1, "the push was not felt"
+    assert np.ptp(live[:, OUTPUTS.index("instability")]) > 0.1, "the push was not felt"
     np.testing.assert_array_equal(again, live)

@@ -17,9 +17,9 @@ from nao_testbed.experiments.server.naoqi.motion.engine import check_fraction
 from nao_testbed.experiments.server.naoqi.motion.poses import (
     knots,
     of_six,
+    path_through,
     pose_at,
     six_of,
-    way_through,
 )
 from nao_testbed.experiments.server.naoqi.served_robot import failed, on_cancel
 from nao_testbed.experiments.server.naoqi.service import (
@@ -303,7 +303,7 @@ class Cartesian(ALService):
         with self._served.access():
             q = kinematics.angles(measured=False)
             ways = [
-                way_through(
+                path_through(
                     kinematics.pose(name, frame, q), points, then, size, absolute
                 )
                 for name, frame, (points, then) in zip(
