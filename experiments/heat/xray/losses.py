@@ -206,17 +206,29 @@ class LegAccount:
             cooler_k=cooler,
         )
 
-    def _least(self) -> tuple[StandingProblem, LeastLoss]:
+    def least_at(self, q: FloatArray, up: FloatArray) -> LeastLoss:
+        """Return the minimum loss of the legs on both soles.
+
+        Args:
+            q: (n_joints,) true angles in rad.
+            up: (3,) vertical in the base frame.
+        """
+        return solve_least_loss(self._problem(q, up))
+
+    def _problem(self, q: FloatArray, up: FloatArray) -> StandingProblem:
         dynamics = self._dynamics
-        dynamics.update(self._model.true_angles(self._fit))
-        problem = build_standing_problem(
+        dynamics.update(q)
+        return build_standing_problem(
             dynamics,
             self._robot,
-            self._up,
+            up,
             np.arange(len(self._foot)),
             loss=self._loss,
-            normals=sole_normals(dynamics.point_positions, self._foot, self._up),
+            normals=sole_normals(dynamics.point_positions, self._foot, up),
         )
+
+    def _least(self) -> tuple[StandingProblem, LeastLoss]:
+        problem = self._problem(self._model.true_angles(self._fit), self._up)
         least = solve_least_loss(problem)
         if not least.is_balanced:
             raise BadInput(

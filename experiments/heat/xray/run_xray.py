@@ -11,7 +11,12 @@ from nao_testbed.experiments.common.options import (
     write_json,
 )
 from nao_testbed.experiments.common.progress import console_for, count_bar
-from nao_testbed.experiments.heat.xray.tables import headline, tables, xray_figure
+from nao_testbed.experiments.heat.xray.results.figure import xray_figure
+from nao_testbed.experiments.heat.xray.results.tables import (
+    advice_text,
+    headline,
+    tables,
+)
 from nao_testbed.experiments.heat.xray.xray import XrayCfg, xray
 from nao_testbed.models import Robot
 
@@ -33,6 +38,8 @@ def run_xray_command(
     write_json(json_file, json_text(found.as_json()))
     console = console_for(json_file)
     console.print(Text(headline(found)))
+    if advice := advice_text(found):
+        console.print(Text(f"\n{advice}"))
     for table in tables(found):
         console.print(table)
     if figure is not None:

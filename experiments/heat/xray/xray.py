@@ -8,6 +8,7 @@ from typing import Any
 
 from nao_testbed.controllers.policies.text import policy_file
 from nao_testbed.experiments.heat.logs.log import read_log
+from nao_testbed.experiments.heat.xray.advice import Advice, find_advice
 from nao_testbed.experiments.heat.xray.losses import (
     LIMIT_DEGC,
     LegAccount,
@@ -82,6 +83,23 @@ class Xray:
             mirror = dict(zip(legs, (*legs[half:], *legs[:half]), strict=True))
         return reach_verdict(self.suspects, mirror)
 
+    @cached_property
+    def advice(self) -> Advice | str:
+        """Cooler stance, or the reason why this log does not determine one."""
+        if not self.is_explained:
+            return "no combination of errors explains the log"
+        account = LegAccount(self.model, self.standing, self.suspects.fit)
+        return find_advice(self.model, self.suspects, account)
+
+    @property
+    def is_relative(self) -> bool:
+        """True if the robot's motor constants are guesses: watts mean nothing."""
+        return self.model.robot.thermal == "estimate" and self.losses.loss_w > 0.0
+
+    def in_unit(self, watts: float) -> float:
+        """Return W, or percent of the heat of the legs if only ratios are known."""
+        return 100.0 * watts / self.losses.loss_w if self.is_relative else watts
+
     @property
     def named(self) -> dict[str, float]:
         """Causes named as a result, each with its probability."""
@@ -142,6 +160,9 @@ class Xray:
                 {**asdict(self.saving), "saved_w": self.saving.saved_w}
                 if self.saving
                 else None
+            ),
+            "cooler_stance": (
+                None if isinstance(self.advice, str) else asdict(self.advice)
             ),
             "cannot_tell": list(undetermined(self)),
             "remarks": list(seen.remarks),
@@ -270,6 +291,8 @@ def undetermined(found: Xray) -> tuple[str, ...]:
             f"most {MAX_MISFIT:.0f}). Possible causes: an uneven floor, a hand that "
             "holds the robot, errors of more joints."
         )
+    if isinstance(found.advice, str):
+        sentences.append(f"a cooler stance: {found.advice}.")
     if seen.fsr is not None:
         share = float(seen.fsr.sum()) / model.weight - 1.0
         if abs(share) > HEAVIER:

@@ -12,8 +12,8 @@ from nao_testbed.experiments.heat.identification.identify import IdentifyCfg, id
 from nao_testbed.experiments.heat.logs.doubts import doubt
 from nao_testbed.experiments.heat.logs.log import read_log
 from nao_testbed.experiments.heat.logs.record import Log
+from nao_testbed.experiments.heat.xray.results.tables import headline
 from nao_testbed.experiments.heat.xray.standing import Standing, find_standing
-from nao_testbed.experiments.heat.xray.tables import headline
 from nao_testbed.experiments.heat.xray.xray import XrayCfg, xray
 from nao_testbed.models import BadInput, Robot, load_robot
 

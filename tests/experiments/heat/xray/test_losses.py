@@ -13,10 +13,11 @@ from nao_testbed.controllers.heat_minimization.standing_problem import sole_norm
 from nao_testbed.controllers.stiffness.contact_forces import sole_axes
 from nao_testbed.experiments.common.drawing.page import NOTHING
 from nao_testbed.experiments.heat.xray.losses import LegAccount, settled_effort
+from nao_testbed.experiments.heat.xray.results.figure import xray_figure
+from nao_testbed.experiments.heat.xray.results.tables import headline, heat_table
 from nao_testbed.experiments.heat.xray.standing import Standing
 from nao_testbed.experiments.heat.xray.standing_model import Assumptions, StandingModel
 from nao_testbed.experiments.heat.xray.suspects import Suspects
-from nao_testbed.experiments.heat.xray.tables import headline, heat_table, xray_figure
 from nao_testbed.experiments.heat.xray.xray import Xray
 from nao_testbed.models import Robot
 from tests.experiments.heat.xray.conftest import DEGREES, JOINT

@@ -10,6 +10,11 @@ from matplotlib.text import Text
 from numpy.testing import assert_allclose
 
 from nao_testbed.experiments.heat.xray.losses import LegAccount
+from nao_testbed.experiments.heat.xray.results.figure import xray_figure
+from nao_testbed.experiments.heat.xray.results.tables import (
+    headline,
+    suspects_table,
+)
 from nao_testbed.experiments.heat.xray.standing import Standing
 from nao_testbed.experiments.heat.xray.standing_model import (
     N_OTHER,
@@ -24,11 +29,6 @@ from nao_testbed.experiments.heat.xray.suspects import (
     Suspects,
     _Linear,
     find_suspects,
-)
-from nao_testbed.experiments.heat.xray.tables import (
-    headline,
-    suspects_table,
-    xray_figure,
 )
 from nao_testbed.experiments.heat.xray.verdict import rounded
 from nao_testbed.experiments.heat.xray.xray import Xray, undetermined

@@ -7,9 +7,9 @@ import pytest
 
 from nao_testbed.experiments.closed_loop.trial import TrialCfg, run_trial
 from nao_testbed.experiments.common.robot_setting import RobotSetting
+from nao_testbed.experiments.heat.xray.results.tables import headline
 from nao_testbed.experiments.heat.xray.standing_model import Assumptions
 from nao_testbed.experiments.heat.xray.suspects import FLOOR_CAUSES
-from nao_testbed.experiments.heat.xray.tables import headline
 from nao_testbed.experiments.heat.xray.trials import (
     LARGEST_DEG,
     SMALLEST_DEG,

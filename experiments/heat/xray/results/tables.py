@@ -1,6 +1,4 @@
-"""Presentation of an X-ray: tables for terminal and page, one figure."""
-
-from typing import TYPE_CHECKING
+"""Presentation of an X-ray: sentences and tables, for terminal and page."""
 
 import numpy as np
 
@@ -13,15 +11,7 @@ from nao_testbed.experiments.common.drawing.page import (
     number,
     signed,
 )
-from nao_testbed.experiments.common.drawing.style import (
-    COLOURS,
-    FAINT_INK,
-    INK,
-    SOFT_INK,
-    new_figure,
-    panel_title,
-    plain_frame,
-)
+from nao_testbed.experiments.heat.xray.advice import MIN_SAVED
 from nao_testbed.experiments.heat.xray.losses import LIMIT_DEGC
 from nao_testbed.experiments.heat.xray.suspects import (
     LOAD_CAUSE,
@@ -39,9 +29,6 @@ from nao_testbed.experiments.heat.xray.xray import (
     Xray,
     undetermined,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SIZES = ("error", "low", "high")
 NO_ACCELEROMETER = (
@@ -76,31 +63,51 @@ def headline(found: Xray) -> str:
         f" Shifting the set-point of {saving.joint} by {saving.set_point_deg:+.2f}° "
         f"would save {_power(found, saving.saved_w)}"
     )
-    if saving.cooler_k and not _is_relative(found):
+    if saving.cooler_k and not found.is_relative:
         motor, kelvin = max(saving.cooler_k.items(), key=lambda item: item[1])
         text += f"; after 15 minutes {motor} would be {kelvin:.0f} K cooler"
     return f"{text}."
 
 
-def _is_relative(found: Xray) -> bool:
-    """Return True if the robot's motor constants are guesses: watts mean nothing."""
-    return found.model.robot.thermal == "estimate" and found.losses.loss_w > 0.0
-
-
-def _in_unit(found: Xray, watts: float) -> float:
-    """Return W, or percent of the heat of the legs where only ratios have a meaning."""
-    return 100.0 * watts / found.losses.loss_w if _is_relative(found) else watts
+def advice_text(found: Xray) -> str:
+    """Return the cooler stance as a sentence; empty if the log does not support one."""
+    advice = found.advice
+    if isinstance(advice, str):
+        return ""
+    near = f"within {advice.within_deg:.0f}° of this stance"
+    now, then = advice.now, advice.then
+    if not advice.change_deg:
+        return (
+            f"Cooler stance: none {near} needs at least {MIN_SAVED:.0%} less heat for "
+            "every explanation of the log."
+        )
+    joints: dict[float, list[str]] = {}
+    for name, degrees in advice.change_deg.items():
+        joints.setdefault(degrees, []).append(name)
+    changes = [f"{', '.join(names)} {x:+.1f}°" for x, names in joints.items()]
+    unit, digits = ("%", 0) if found.is_relative else ("W", 2)
+    middle, low, high = (
+        f"{found.in_unit(watts):.{digits}f}"
+        for watts in (then.needed_w, then.low_w, then.high_w)
+    )
+    bounds = "" if low == high else f" ({low} to {high})"
+    return (
+        f"Cooler stance: {_power(found, now.needed_w)} is needed, and {near} "
+        f"{middle} {unit}{bounds} is possible: {'; '.join(changes)}. The centre of "
+        f"mass is then {1e3 * then.com_margin_m:.0f} mm inside the support polygon, "
+        f"now {1e3 * now.com_margin_m:.0f} mm."
+    )
 
 
 def _power(found: Xray, watts: float) -> str:
-    if _is_relative(found):
-        return f"{_in_unit(found, watts):.0f} % of the heat of the legs"
+    if found.is_relative:
+        return f"{found.in_unit(watts):.0f} % of the heat of the legs"
     return f"{watts:.2f} W"
 
 
 def _heat(found: Xray) -> str:
     legs = found.losses
-    if _is_relative(found) and legs.useless_w < 0.0:
+    if found.is_relative and legs.useless_w < 0.0:
         return (
             f"{_power(found, legs.needed_w)} would be needed without gear friction, "
             "which carries part of the load."
@@ -110,10 +117,10 @@ def _heat(found: Xray) -> str:
             f"The legs dissipate {legs.loss_w:.2f} W, less than the "
             f"{legs.needed_w:.2f} W needed: gear friction carries part of the load."
         )
-    if _is_relative(found):
+    if found.is_relative:
         return (
             f"{_power(found, legs.needed_w)} is needed to carry the robot, "
-            f"{_in_unit(found, legs.useless_w):.0f} % is useless."
+            f"{found.in_unit(legs.useless_w):.0f} % is useless."
         )
     return (
         f"The legs dissipate {legs.loss_w:.2f} W: {legs.needed_w:.2f} W needed to "
@@ -207,16 +214,21 @@ def tables(found: Xray) -> tuple[DataTable, ...]:
 
 def heat_table(found: Xray) -> DataTable:
     """Return needed and useless watts of the leg motors, and their sum."""
-    seen, losses, relative = found.standing, found.losses, _is_relative(found)
+    seen, losses, relative = found.standing, found.losses, found.is_relative
     unit, digits = ("%", 1) if relative else ("W", 2)
+    advice = found.advice
+    after = {}
+    if not isinstance(advice, str) and advice.change_deg:
+        after = advice.then.motors_w
     rows = [
         Row(
             cells=(
                 one.motor,
                 signed(one.effort_nm, 2),
-                number(_in_unit(found, one.loss_w), digits),
-                number(_in_unit(found, one.needed_w), digits),
-                signed(_in_unit(found, one.useless_w), digits),
+                number(found.in_unit(one.loss_w), digits),
+                number(found.in_unit(one.needed_w), digits),
+                signed(found.in_unit(one.useless_w), digits),
+                *([number(found.in_unit(after[one.motor]), digits)] if after else []),
                 number(one.temperature_degc, 0),
                 NOTHING
                 if one.time_to_limit_s is None or relative
@@ -231,8 +243,13 @@ def heat_table(found: Xray) -> DataTable:
             cells=(
                 "legs",
                 "",
-                *(number(_in_unit(found, watts), digits) for watts in legs),
-                signed(_in_unit(found, losses.useless_w), digits),
+                *(number(found.in_unit(watts), digits) for watts in legs),
+                signed(found.in_unit(losses.useless_w), digits),
+                *(
+                    [number(found.in_unit(sum(after.values())), digits)]
+                    if after
+                    else []
+                ),
                 "",
                 "",
             ),
@@ -244,6 +261,8 @@ def heat_table(found: Xray) -> DataTable:
         "still. Useless: measured minus needed heat; needed minimizes the heat of both "
         "legs; negative: the motor would need more torque."
     )
+    if after:
+        note += " Cooler: needed heat in the cooler stance."
     if relative:
         note += f" {GUESSED}"
     return DataTable(
@@ -254,6 +273,7 @@ def heat_table(found: Xray) -> DataTable:
             Column(label="heat", unit=unit),
             Column(label="needed", unit=unit),
             Column(label="useless", unit=unit),
+            *([Column(label="cooler", unit=unit)] if after else []),
             Column(label="temperature", unit="°C"),
             Column(label=f"time to {LIMIT_DEGC:.0f} °C"),
         ),
@@ -333,6 +353,12 @@ def unknown_table(found: Xray) -> DataTable:
         "estimated: gear friction, "
         f"{found.suspects.friction:.1f} times that of the model"
     )
+    if not isinstance(found.advice, str) and found.advice.change_deg:
+        rows.append(
+            "assumed for the cooler stance: set-points change, the feet stay in place; "
+            f"a ground slope of {found.advice.slope_deg:+.1f}° (positive: uphill); "
+            "gear friction, which carries part of the load in both stances, is ignored"
+        )
     rows += [f"undetermined: {text}" for text in undetermined(found)]
     rows += [f"log: {text}" for text in found.standing.remarks]
     return DataTable(
@@ -340,56 +366,3 @@ def unknown_table(found: Xray) -> DataTable:
         columns=(Column(label="", is_number=False),),
         rows=tuple(Row(cells=(text,)) for text in rows),
     )
-
-
-def xray_figure(found: Xray) -> "Figure":
-    """Return the figure of needed and useless watts, and of the errors behind them."""
-    figure = new_figure(10.0, 4.2)
-    left, right = figure.subplots(1, 2, width_ratios=(1.15, 1.0))
-    motors = found.losses.motors
-    places = np.arange(len(motors))[::-1]
-    needed = np.array([_in_unit(found, one.needed_w) for one in motors])
-    useless = np.array([_in_unit(found, one.useless_w) for one in motors])
-    kept = np.minimum(needed, needed + useless)
-    left.barh(places, kept, color=COLOURS[2], height=0.7, label="needed")
-    more = np.maximum(useless, 0.0)
-    left.barh(places, more, left=kept, color=COLOURS[1], height=0.7, label="useless")
-    left.plot(needed, places, "|", color=INK, ms=8, label="minimum of all legs")
-    left.set_yticks(places, [one.motor for one in motors], fontsize=8)
-    unit = "% of that of the legs" if _is_relative(found) else "W"
-    left.set_xlabel(f"Joule loss ({unit})", fontsize=9)
-    left.legend(frameon=False, fontsize=8, loc="lower right")
-    panel_title(left, "Needed and useless heat")
-    suspects = found.suspects
-    shown = [(one, name) for one in found.verdict.hypotheses for name in one.causes]
-    rows = np.arange(len(shown))[::-1]
-    for place, (one, name) in zip(rows, shown, strict=True):
-        error = suspects.error_of(name)
-        is_best = one == found.verdict.named and found.is_explained
-        colour = COLOURS[1] if is_best else FAINT_INK
-        right.plot([error.low_deg, error.high_deg], [place] * 2, color=colour, lw=3)
-        right.plot(error.degrees, place, "o", color=colour, ms=5)
-        right.annotate(
-            f"{one.percent}%" if found.is_explained else NOTHING,
-            (1.0, place),
-            xycoords=("axes fraction", "data"),
-            ha="right",
-            va="center",
-            fontsize=8,
-            color=INK if is_best else SOFT_INK,
-        )
-    right.axvline(0.0, color=SOFT_INK, lw=0.8)
-    labels = [cause_label(suspects, name) for _, name in shown]
-    right.set_yticks(rows, labels, fontsize=8)
-    right.margins(x=0.15)
-    right.set_xlabel("True minus measured angle (°)", fontsize=9)
-    titles = (
-        "No combination of errors explains it",
-        "Joint errors and their probability",
-    )
-    panel_title(right, titles[found.is_explained])
-    for axes in (left, right):
-        plain_frame(axes)
-        axes.grid(axis="y", visible=False)
-        axes.grid(axis="x", color=FAINT_INK, lw=0.4, alpha=0.6)
-    return figure

@@ -1,0 +1,1 @@
+"""Presentation of an X-ray: sentences, tables, figure."""
