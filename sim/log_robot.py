@@ -24,6 +24,7 @@ from nao_testbed.controllers.interface.robot_interface import (
     Observation,
     check_command,
 )
+from nao_testbed.models import BadInput
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.body import FALL_TILT
 from nao_testbed.sim.replayed_robot import RecordedObservations
@@ -196,6 +197,14 @@ class LogRobot(SimulatedRobot):
         self._body.clock += ticks
         if not was_over:
             self.comparison.add(self._commanded, self._recorded_target(self.row))
+
+    def set_down(self, posture: str) -> None:
+        """Refuse: a recording stays as it is.
+
+        Raises:
+            BadInput: always.
+        """
+        raise BadInput(f"a recorded robot cannot be set down in {posture}.")
 
     def truth(self) -> Truth:
         """Return recorded angles and temperatures, and the pose of the base."""

@@ -386,8 +386,22 @@ class SimulatedRobot:
             has_fallen=body.has_fallen(),
         )
 
+    def set_down(self, posture: str) -> None:
+        """Pick the robot up and put it on the ground as in a posture.
+
+        It is at rest at the origin. Joint angles, set-points, temperatures and clock do
+        not change, so the joints should be near the posture.
+
+        Args:
+            posture: name of the posture whose effectors carry the robot.
+
+        Raises:
+            UnknownName: the robot has no such posture.
+        """
+        self._body.set_down(self._robot.posture(posture))
+
     def has_fallen(self) -> bool:
-        """Return True if the base has turned by more than 45° since the start."""
+        """Return True if the base has turned by more than 45° since it was set down."""
         return self._body.has_fallen()
 
     def snapshot(self) -> Snapshot:

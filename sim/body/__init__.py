@@ -4,9 +4,11 @@ In each tick the servos compute torques from the true joint state, and the engin
 the joints. Sensors, heat and commands are not part of this package.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
-from nao_testbed.models import Robot, TestbedError
+from nao_testbed.models import Posture, Robot, TestbedError
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.body.placement import check_clear, place_at_rest
 from nao_testbed.sim.engine import make_engine
@@ -149,8 +151,22 @@ class Body:
         self.clock[0] += 1
         return True
 
+    def set_down(self, posture: Posture) -> None:
+        """Put the robot on the ground as in a posture, with its joints as they are.
+
+        It is at rest at the origin, on the effectors of the posture where its joint
+        angles allow that; set-points and clock do not change.
+        """
+        present = replace(posture, angles=self.q.copy())
+        place_at_rest(self.engine, self._robot, present)
+        self.engine.read_joints(self.q, self.v)
+        self._start_up = self._up_in_base()
+
     def has_fallen(self) -> bool:
-        """Return True if the base has turned by more than 45° since the start."""
+        """Return True if the base has turned by more than 45°.
+
+        It is compared with the start, or with the last time it was set down.
+        """
         return bool(self._up_in_base() @ self._start_up < FALL_TILT)
 
     def arrays(self) -> tuple[FloatArray, ...]:

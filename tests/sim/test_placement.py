@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from nao_testbed.models import Robot, default_robot_folder, load_robot
-from nao_testbed.models.values import FloatArray
+from nao_testbed.models.values import EngineName, FloatArray
 from nao_testbed.sim.body.placement import (
     place_at_rest,
     resting_faces,
@@ -173,5 +173,32 @@ def test_another_robot_rests_on_its_soles(
     sim = simulate(two_leg, SimulationCfg(), posture)
     assert abs(sim.engine.clearance()) < CLEARANCE
     sim.step(1000)
+    assert not sim.has_fallen()
+    assert {c.link for c in sim.truth().contacts} == {"left_foot", "right_foot"}
+
+
+@pytest.mark.scenario
+@pytest.mark.parametrize("engine", ["pybullet", "mujoco"])
+def test_a_robot_that_fell_is_set_down(
+    two_leg: Robot, simulate: Simulate, engine: EngineName
+) -> None:
+    """Only the base moves: joints, set-points, heat and clock go on."""
+    cfg = SimulationCfg(world=WorldCfg(engine=engine))
+    sim = simulate(two_leg, cfg, "Stand")
+    for _ in range(500):
+        sim.push(two_leg.base_link, np.array([30.0, 0.0, 0.0]))
+        sim.step(1)
+    sim.step(1000)
+    assert sim.has_fallen()
+    before, q, heat = sim.read(), sim.q.copy(), sim.heating.temperature.copy()
+    sim.set_down("Stand")
+    assert not sim.has_fallen()
+    assert abs(sim.engine.clearance()) < CLEARANCE
+    assert np.array_equal(sim.q, q)
+    assert not sim.v.any()
+    assert np.array_equal(sim.heating.temperature, heat)
+    assert np.array_equal(sim.read().target, before.target)
+    assert sim.read().time_s == before.time_s
+    sim.step(2000)
     assert not sim.has_fallen()
     assert {c.link for c in sim.truth().contacts} == {"left_foot", "right_foot"}

@@ -31,6 +31,7 @@ from nao_testbed.experiments.live.robot.operation import (
     Misalign,
     ModulateSchema,
     PushNow,
+    SetDown,
     SleepSchema,
     Take,
     TakePicture,
@@ -57,6 +58,7 @@ Change = (
     | HeatNow
     | BreakPart
     | TiltGround
+    | SetDown
     | Misalign
     | ChangeController
     | ChangeSetting
@@ -231,6 +233,7 @@ class LiveRobot:
                 | HeatNow()
                 | BreakPart()
                 | TiltGround()
+                | SetDown()
                 | Misalign()
                 | ChangeController()
                 | ChangeSetting()
@@ -253,6 +256,9 @@ class LiveRobot:
         match action:
             case PushNow() | TiltGround() | Misalign():
                 return self._disturb(action)
+            case SetDown():
+                body.sim.set_down(setup.robot.posture_name(body.cfg.posture, "upright"))
+                return "the robot is picked up and set down"
             case HeatNow():
                 joint, degc = action.joint, action.degc
                 setup.robot.joint_index(joint)  # raises for an unknown name

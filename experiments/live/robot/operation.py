@@ -79,6 +79,11 @@ class TiltGround(OperatorRequest):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SetDown(OperatorRequest):
+    """Pick the robot up and put it on the ground as at the start."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Misalign(OperatorRequest):
     """Change the error of a joint's encoder, at 1 degree/s."""
 
@@ -227,6 +232,7 @@ Action = (
     | HeatNow
     | BreakPart
     | TiltGround
+    | SetDown
     | Misalign
     | ChangeController
     | Take

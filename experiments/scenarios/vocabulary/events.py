@@ -34,6 +34,7 @@ from nao_testbed.experiments.scenarios.vocabulary.lookup import (
     JointName,
     LinkName,
     Lookup,
+    PostureName,
     ResourceName,
     WholeSlots,
     read_parameters,
@@ -303,6 +304,17 @@ class BodyEvent(ScenarioEvent):
     def act(self, setup: Setup) -> None:
         """Change the body; parts that it lacks cannot be held from now on."""
         setup.body.change_body(self.body)
+
+
+class SetDownEvent(ScenarioEvent):
+    """Pick the robot up and put it on the ground, for example after a fall."""
+
+    set_down: PostureName
+    """Posture whose effectors carry it; the joints stay where they are."""
+
+    def act(self, setup: Setup) -> None:
+        """Put the robot down, at rest."""
+        setup.body.sim.set_down(self.set_down)
 
 
 class GroundForm(Part):

@@ -189,6 +189,10 @@ class Lookup:
         """Return True if the robot can have the body; report it otherwise."""
         return self._of_robot(place, "Body", name, self.robot.bodies)
 
+    def posture(self, place: Place, name: str) -> bool:
+        """Return True if the robot has the posture; report it otherwise."""
+        return self._of_robot(place, "Posture", name, self.robot.postures)
+
     def _of_robot(
         self, place: Place, kind: str, name: str, known: Iterable[str]
     ) -> bool:
@@ -335,6 +339,7 @@ ResourceName = Annotated[Name, Known(Lookup.resource)]
 StateName = Annotated[Name, Known(Lookup.state)]
 GroupName = Annotated[Name, Known(Lookup.group)]
 BodyName = Annotated[Name, Known(Lookup.body)]
+PostureName = Annotated[Name, Known(Lookup.posture)]
 ControllerName = Annotated[Name, Known(Lookup.controller)]
 WholeSlots = Annotated[PositiveSeconds, Known(Lookup.ticks)]
 

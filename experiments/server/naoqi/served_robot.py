@@ -176,6 +176,8 @@ class ServedRobot:
         self._log = log
         self.stiffness = UserStiffness(FixedStiffness(), len(robot.joints))
         """Wrapper of the present controller."""
+        self.is_recorded = log is not None
+        """True if a recording replaces the simulated robot."""
         self.setup = Setup(
             robot,
             RobotWithLedgerCfg(

@@ -98,6 +98,7 @@ $("light").onclick = () => want("Light", {leds: $("leds").value, colour: $("colo
 $("say").onclick = () => want("Say", {text: $("text").value});
 $("push").onclick = () => want("PushNow", {direction_deg: number("direction"), force_n: number("force"), duration_s: number("duration")});
 $("tilt").onclick = () => want("TiltGround", {slope_deg: number("slope")});
+$("set-down").onclick = () => want("SetDown");
 $("heat").onclick = () => want("HeatNow", {joint: $("hot").value, degc: number("degc")});
 $("misalign").onclick = () => want("Misalign", {joint: $("joint").value, error_deg: number("error")});
 $("break").onclick = () => want("BreakPart", {part: $("motor").value});

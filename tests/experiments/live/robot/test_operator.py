@@ -13,7 +13,9 @@ from nao_testbed.experiments.live.robot.operation import (
     Light,
     MoveJoint,
     Play,
+    PushNow,
     Say,
+    SetDown,
     Take,
     TiltGround,
     TurnHead,
@@ -158,6 +160,17 @@ def test_a_motor_breaks_and_the_ground_turns(live: LiveRobot) -> None:
     live.act(TiltGround(slope_deg=1.0))
     run(live, 60)
     assert live.body.sim.engine.cfg.slope_deg == pytest.approx(1.0)
+
+
+def test_a_robot_that_fell_is_set_down_as_at_the_start(live: LiveRobot) -> None:
+    live.act(PushNow(direction_deg=0.0, force_n=60.0, duration_s=0.5))
+    run(live, 200)
+    sim = live.body.sim
+    assert sim.has_fallen()
+    live.act(SetDown())
+    assert "picked up and set down" in said(live)
+    run(live, 200)
+    assert not sim.has_fallen()
 
 
 def test_giving_back_lets_the_posture_come_back_slowly(live: LiveRobot) -> None:

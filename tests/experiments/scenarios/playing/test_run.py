@@ -59,6 +59,7 @@ events:
   - {at_s: 1.8, body: H25}
   - {at_s: 2.0, ground: {friction: 0.5, slope_deg: 1.0}}
   - {at_s: 2.0, controller: smart}
+  - {at_s: 2.1, set_down: StandInit}
   - {at_s: 2.2, start: later}
   - {at_s: 2.4, stop: later}
   - when: {group_started: say hello and wave}

@@ -170,6 +170,7 @@ DOES = [
     ("break: [Left arm, Head]", None, "break Left arm, Head"),
     ("repair: [LHand]", None, "repair LHand"),
     ("body: T14", None, "body T14"),
+    ("set_down: Stand", None, "set down Stand"),
     ("ground: {friction: 0.2}", None, "ground friction 0.2"),
     ("ground: {friction: 0, slope_deg: 3}", None, "ground friction 0, slope 3°"),
     ("controller: smart", None, "controller smart"),

@@ -27,6 +27,51 @@ def world(shared: InProcess) -> Iterator[InProcess]:
     shared.run(1.0)
 
 
+def _knock_over(world: InProcess, newton: tuple[float, float, float]) -> None:
+    setup = world.served.setup
+    setup.disturbance.push("torso", newton, setup.tick + 50)
+    world.run(3.0)
+    assert world.served.body.sim.has_fallen()
+
+
+def _result(world: InProcess, call: Any) -> bool:
+    while not call.done():
+        world.run(0.1)
+    return bool(call.result())
+
+
+@pytest.mark.slow
+@pytest.mark.scenario
+@pytest.mark.parametrize("newton", [(60.0, 0.0, 0.0), (-60.0, 0.0, 0.0)])
+def test_a_robot_that_fell_is_set_on_its_feet(
+    world: InProcess, newton: tuple[float, float, float]
+) -> None:
+    posture, motion = world.ask("ALRobotPosture"), world.ask("ALMotion")
+    happened: list[str] = []
+    world.served.on_event.append(lambda kind, _: happened.append(kind))
+    _knock_over(world, newton)
+    assert posture("getPostureFamily") in {"LyingBelly", "LyingBack"}
+    begin_s = world.served.time_s
+    assert _result(world, posture("goToPosture", "StandInit", 1.0))
+    assert world.served.time_s - begin_s > 3.0
+    assert happened == ["task", "posture", "set down"]
+    assert posture("getPosture") == "StandInit"
+    _knock_over(world, newton)
+    assert _result(world, motion("wakeUp")), "its legs were stiff all the time"
+    assert posture("getPostureFamily") == "Standing"
+
+
+@pytest.mark.slow
+@pytest.mark.scenario
+def test_who_falls_on_the_way_to_a_posture_stays_down(world: InProcess) -> None:
+    posture = world.ask("ALRobotPosture")
+    going = posture("goToPosture", "Crouch", 0.2)
+    _knock_over(world, (60.0, 0.0, 0.0))
+    assert not _result(world, going)
+    assert world.served.body.sim.has_fallen()
+    assert _result(world, posture("goToPosture", "StandInit", 1.0))
+
+
 def test_nothing_passes_the_gate_without_a_token(
     world: InProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,6 +17,12 @@ PLANNED = 0.2
 """Fraction of a joint's maximum speed at speed 1, low enough to keep the balance."""
 MIN_S = 0.8
 """Minimum duration in s of a motion of the legs."""
+PICK_UP_S = 3.0
+"""Minimum duration in s of the motion of a fallen robot, before it is set down."""
+SETTLED_S = 0.2
+"""Time in s from the end of a motion to the check of the posture."""
+NOTICED_S = 2.0
+"""Time in s in which the posture monitor notices that the robot was set down."""
 NEAR = np.deg2rad(6.0)
 """Tolerance in rad of a joint's angle in a posture: an estimate."""
 NAOQI_POSTURES = (
@@ -94,6 +100,10 @@ class Postures:
         """Return the family of the present posture of the robot's body."""
         return FAMILY_OF_STATE.get(self._served.body.state or "", "Unknown")
 
+    def has_fallen(self) -> bool:
+        """Return true if the robot fell and has not been set down."""
+        return self._served.body.sim.has_fallen()
+
     def go(
         self, client: str, name: str, speed: float, *, straight: bool = False
     ) -> Blocks:
@@ -101,7 +111,8 @@ class Postures:
 
         Between postures on the feet the path is straight in the joint angles, slow
         enough to keep the balance. There is no path to or from sitting and lying
-        postures.
+        postures. The joints of a fallen robot move while it lies; then it is picked up
+        and set on its feet, as by a person.
 
         Args:
             client: owner of the motion.
@@ -116,7 +127,9 @@ class Postures:
         if name not in robot.postures:
             raise UnknownName("Posture", name, self.names, "the robot")
         goal = robot.posture(name)
-        if goal.state not in ON_FEET or self._served.body.state not in ON_FEET:
+        fell = self.has_fallen() and not self._served.is_recorded
+        is_on_feet = fell or self._served.body.state in ON_FEET
+        if goal.state not in ON_FEET or not is_on_feet:
             self._parts.motion.warnings[f"no transition to {name} is simulated"] += 1
             return ended(value=False)
         stiffness = self._served.stiffness
@@ -131,7 +144,8 @@ class Postures:
                 / (scale * robot.joints[index(j)].max_velocity)
                 for j, a in start.items()
             }
-            length_s = max(PEAK * max(ways.values()), 0.1 if straight else MIN_S)
+            least_s = PICK_UP_S if fell else 0.1 if straight else MIN_S
+            length_s = max(PEAK * max(ways.values()), least_s)
             return {
                 j: through(a, [length_s], [float(goal.angles[index(j)])])
                 for j, a in start.items()
@@ -142,8 +156,9 @@ class Postures:
         )
         self._going = task
         result: Blocks = Future()
-        self._parts.served.event("posture", said=f"{client}: {name}")
-        task.future.add_done_callback(partial(self._arrived, goal.name, result))
+        said = ": the robot has fallen; it is picked up and set down" if fell else ""
+        self._parts.served.event("posture", said=f"{client}: {name}{said}")
+        task.future.add_done_callback(partial(self._arrived, goal.name, fell, result))
         on_cancel(result, task.future.cancel)
         return result
 
@@ -152,18 +167,24 @@ class Postures:
         if self._going is not None:
             self._parts.motion.kill([self._going])
 
-    def _arrived(self, name: str, result: Blocks, done: Blocks) -> None:
+    def _arrived(self, name: str, fell: bool, result: Blocks, done: Blocks) -> None:
         if failed(done):
             finish(result, value=False)
             return
-        goal = self._served.robot.posture(name)
+        served, goal = self._served, self._served.robot.posture(name)
+
+        def set_down() -> None:
+            if fell:
+                served.body.sim.set_down(name)
+                served.event("set down", said=f"the robot was set down in {name}")
+            served.after(NOTICED_S if fell else SETTLED_S, look)
 
         def look() -> None:
-            near = np.abs(self._served.seen.q - goal.angles)[self._not_hands] < NEAR
-            stands = self._served.body.state in {goal.state, None}
+            near = np.abs(served.seen.q - goal.angles)[self._not_hands] < NEAR
+            stands = served.body.state in {goal.state, None}
             finish(result, value=bool(near.all()) and stands)
 
-        self._served.after(0.2, look)
+        served.after(0.0, set_down)
 
     def _poll(self) -> None:
         """Notify listeners of changes, about once a second."""

@@ -84,7 +84,7 @@ class Stiffness(ALService):
             if not result.done():
                 result.set_result(went_well)
 
-        if was_awake or postures.family() == "Standing":
+        if postures.family() == "Standing" or (was_awake and not postures.has_fallen()):
             finish(ended(value=True))
         else:
             going = postures.go(self._client.name, "StandInit", REST_SPEED)
