@@ -85,6 +85,10 @@ NOT_EXECUTED: Mapping[tuple[str, str], str] = MappingProxyType(
         ): FOLDER,
         ("docs/measured/prediction.md", "import dataclasses"): MINUTES,
         (
+            "docs/reference/training.md",
+            "import torch",
+        ): "test_training_in_mjlab.py runs it",
+        (
             "docs/guides/regression_kit.md",
             "import pytest",
         ): "test_page.py of the kit runs it",

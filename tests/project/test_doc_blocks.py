@@ -312,6 +312,8 @@ def test_the_code_of_a_page_prints_what_it_shows(
 
 @pytest.mark.parametrize("block", all_blocks("python"), ids=str)
 def test_what_code_imports_is_there(block: Block) -> None:
+    if block.page == "docs/reference/training.md":
+        pytest.importorskip("mjlab")
     for node in ast.walk(ast.parse(block.text)):
         if isinstance(node, ast.Import):
             for alias in node.names:
