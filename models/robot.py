@@ -47,6 +47,15 @@ Vector3 = tuple[float, float, float]
 Thermal = Literal["published", "identified", "estimate"]
 
 
+def are_watts_guesses(thermal: object) -> bool:
+    """Return True if only ratios of powers are meaningful.
+
+    Args:
+        thermal: origin of the motor constants (`Robot.thermal`); None: as published.
+    """
+    return thermal == "estimate"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Link:
     """Rigid body."""

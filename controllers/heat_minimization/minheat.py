@@ -55,6 +55,7 @@ from nao_testbed.controllers.interface.robot_interface import Observation
 from nao_testbed.controllers.stiffness import SmartStiffness, SmartStiffnessCfg
 from nao_testbed.controllers.stiffness.kernels import BoolArray
 from nao_testbed.models import Robot
+from nao_testbed.models.robot import are_watts_guesses
 from nao_testbed.models.values import FloatArray, Fraction, NotNegative, Positive
 
 WAYS = ("ahead", "to the left", "normal")
@@ -227,7 +228,9 @@ class MinHeat:
                 for way, a, b in zip(WAYS, now, least, strict=True):
                     values = (round(float(a), 1), round(float(b), 1))
                     rows.append(Row(name=f"{foot}, {way}", values=values))
-        loss_w, least_w = self.signals
+        loss, least, unit = *self.signals, "W"
+        if self._robot and are_watts_guesses(self._robot.thermal):
+            loss, least, unit = loss / least, least / least, "× minimum"
         return Panel(
             columns=("present N", "minimum N"),
             rows=tuple(rows),
@@ -251,10 +254,10 @@ class MinHeat:
             ),
             plot=Plot(
                 title="Joule loss of the legs",
-                unit="W",
+                unit=unit,
                 lines=(
-                    Line(name="present", value=loss_w),
-                    Line(name="minimum", value=least_w),
+                    Line(name="present", value=loss),
+                    Line(name="minimum", value=least),
                 ),
             ),
         )

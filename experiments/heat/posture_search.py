@@ -34,6 +34,7 @@ from nao_testbed.experiments.closed_loop.fast_forward import FastForwardCfg
 from nao_testbed.experiments.closed_loop.trial import TrialCfg, run_trial
 from nao_testbed.experiments.common.drawing.page import NOTHING
 from nao_testbed.experiments.common.drawing.plain_table import plain_table
+from nao_testbed.experiments.common.drawing.power_unit import PowerUnit, W, power_unit
 from nao_testbed.experiments.common.options import (
     check_json_file,
     json_text,
@@ -47,6 +48,8 @@ from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.world import WorldCfg
 from nao_testbed.sim.robot import SimulationCfg
 
+BOTH = ("requested", "found")
+"""Compared postures."""
 DIGITS = 6
 """Digits of angles in rad, as in the shipped postures."""
 
@@ -205,9 +208,11 @@ def found_tables(robot: Robot, found: FoundPosture, cfg: PostureSearchCfg) -> Gr
 
 
 def _motor_table(robot: Robot, found: FoundPosture) -> Table:
-    heads = ("requested °", "found °", "change °", "requested N·m", "found N·m")
-    table = plain_table("\nMotors", None, "joint", (*heads, "requested W", "found W"))
     before, after = found.wanted, found.found
+    unit = _unit(robot, before)
+    angles = ("requested °", "found °", "change °")
+    pairs = [f"{name} {of}" for of in ("N·m", unit.symbol) for name in BOTH]
+    table = plain_table("\nMotors", None, "joint", (*angles, *pairs))
     for m in np.flatnonzero(found.motor_loss):
         turns = robot.inverse_transmission[m]
         start, end = np.rad2deg((turns @ before.angles, turns @ after.angles))
@@ -221,18 +226,18 @@ def _motor_table(robot: Robot, found: FoundPosture) -> Table:
             f"{end:z.2f}",
             f"{end - start:+z.2f}",
             *(f"{T:z.3f}" for T in torques),
-            *(f"{c * T**2:.4f}" for T in torques),
+            *(f"{unit.of(c * T**2):.4f}" for T in torques),
         )
     return table
 
 
 def _margin_table(robot: Robot, found: FoundPosture, cfg: PostureSearchCfg) -> Table:
-    table = plain_table("\nPosture", None, " ", ("requested", "found", "limit"))
-    both = (found.wanted, found.found)
-    losses = (f"{one.least.loss_w:.3f}" for one in both)
-    table.add_row("minimum joule loss, W", *losses, "")
-    losses = (f"{legs_power(robot, one):.3f}" for one in both)
-    table.add_row("minimum, legs only, W", *losses, "")
+    both, unit = (found.wanted, found.found), _unit(robot, found.wanted)
+    table = plain_table("\nPosture", unit.note, " ", (*BOTH, "limit"))
+    losses = (f"{unit.of(one.least.loss_w):.3f}" for one in both)
+    table.add_row(f"minimum joule loss, {unit.symbol}", *losses, "")
+    losses = (f"{unit.of(legs_power(robot, one)):.3f}" for one in both)
+    table.add_row(f"minimum, legs only, {unit.symbol}", *losses, "")
     margins: dict[str, Callable[[PostureBalance | PostureSearchCfg], str]] = {
         "margin of the centre of mass, mm": lambda of: f"{1e3 * of.com_margin_m:.1f}",
         "minimum margin to a joint limit, °": lambda of: (
@@ -248,29 +253,40 @@ def _margin_table(robot: Robot, found: FoundPosture, cfg: PostureSearchCfg) -> T
     return table
 
 
+def _unit(robot: Robot, wanted: PostureBalance) -> PowerUnit:
+    """Return W, or multiples of the requested posture's minimum of the legs."""
+    whole = "minimum of the legs in the requested posture"
+    return power_unit(robot.thermal, whole, legs_power(robot, wanted))
+
+
 def trial_table(
-    trials: Sequence[PostureTrial], predicted: dict[str, float | None]
+    trials: Sequence[PostureTrial],
+    predicted: dict[str, float | None],
+    unit: PowerUnit = W,
 ) -> Table:
     """Return the results of the simulation of the postures.
 
     Args:
         trials: trials, one row each.
         predicted: posture to the minimum joule loss of the legs in W.
+        unit: unit of the powers.
     """
     note = "Gear friction carries part of the load; predictions ignore friction."
+    if unit.is_relative:
+        note += f" {unit.note}"
     table = plain_table("\nSimulated", note)
     table.add_column("posture")
     table.add_column("controller")
-    for column in ("predicted W", "minimum W", "legs W"):
-        table.add_column(column, justify="right")
+    for column in ("predicted", "minimum", "legs"):
+        table.add_column(f"{column} {unit.symbol}", justify="right")
     table.add_column("outcome")
     for trial in trials:
         table.add_row(
             trial.posture,
             trial.controller,
-            _watts(predicted.get(trial.posture)),
-            _watts(trial.least_power_w),
-            _watts(trial.legs_power_w),
+            _power(unit, predicted.get(trial.posture)),
+            _power(unit, trial.least_power_w),
+            _power(unit, trial.legs_power_w),
             trial.failure or "stood",
         )
     return table
@@ -318,8 +334,8 @@ def _balance_json(robot: Robot, balance: PostureBalance) -> dict[str, Any]:
     }
 
 
-def _watts(power: float | None) -> str:
-    return NOTHING if power is None else f"{power:.3f}"
+def _power(unit: PowerUnit, watts: float | None) -> str:
+    return NOTHING if watts is None else f"{unit.of(watts):.3f}"
 
 
 SAME, SAME_W = 1.02, 0.01
@@ -399,7 +415,7 @@ def run_posture_search(
                 else legs_power(robot, found.wanted),
                 name: legs_power(robot, found.found),
             }
-            console.print(trial_table(trials, predicted))
+            console.print(trial_table(trials, predicted, _unit(robot, found.wanted)))
     data = posture_search_json(robot, wanted.name, name, found, trials)
     write_json(json_file, json_text(data))
     if out is not None:
@@ -410,14 +426,15 @@ def run_posture_search(
     failures = [
         f"{t.posture} under {t.controller}: {t.failure}" for t in trials if t.failure
     ]
-    failures += hotter_than_requested(trials, wanted.name, name)
+    unit = _unit(robot, found.wanted)
+    failures += hotter_than_requested(trials, wanted.name, name, unit)
     for failure in failures:
         print(f"error: {failure}", file=sys.stderr)
     return 1 if failures else 0
 
 
 def hotter_than_requested(
-    trials: Sequence[PostureTrial], wanted: str, found: str
+    trials: Sequence[PostureTrial], wanted: str, found: str, unit: PowerUnit = W
 ) -> list[str]:
     """Return a sentence for each controller with a hotter found posture."""
     power = {(t.posture, t.controller): t.legs_power_w for t in trials}
@@ -427,6 +444,6 @@ def hotter_than_requested(
         if before is not None and after is not None and after > SAME * before + SAME_W:
             words.append(
                 f"in simulation, {found} is hotter under {controller} than {wanted}: "
-                f"{after:.3f} W instead of {before:.3f} W."
+                f"{unit.text(after, 3)} instead of {unit.text(before, 3)}."
             )
     return words

@@ -25,6 +25,7 @@ from nao_testbed.experiments.common.robot_setting import (
     annotated_with,
 )
 from nao_testbed.models.files.yaml_forms import read_yaml
+from nao_testbed.models.robot import are_watts_guesses
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,9 +182,11 @@ class HeatResult:
         The torque constants and resistances of a robot with `thermal: estimate` are
         guesses, which cancel in a ratio of powers.
         """
-        if self.settings.get("thermal") != "estimate":
+        if not are_watts_guesses(self.settings.get("thermal")):
             return None
-        return self.trials.get("fixed") or next(iter(self.trials.values()), None)
+        known = [trial for trial in self.trials.values() if trial.legs_power_w]
+        known.sort(key=lambda trial: trial.controller != "fixed")
+        return next(iter(known), self.trials.get("fixed"))
 
     @property
     def not_comparable(self) -> str | None:

@@ -26,6 +26,7 @@ from nao_testbed.experiments.closed_loop.fast_forward import FastForwardCfg
 from nao_testbed.experiments.closed_loop.trial import Push
 from nao_testbed.experiments.sweep.sweep_trial import DIRECTION, SIZE, SweepTrial, Value
 from nao_testbed.models import BadInput
+from nao_testbed.models.robot import Thermal
 
 _WHOLE_INTERVAL = (-np.inf, np.inf)
 
@@ -280,6 +281,8 @@ class SweepSpec:
     robot_folder: Path | None
     """Folder of the robot; None: the NAO."""
     robot_name: str
+    thermal: Thermal = "published"
+    """Origin of the robot's motor constants; see `Robot.thermal`."""
     robot_digest: str
     """Digest of the robot; see `experiments.sweep.trial_store`."""
     policy_digest: str = ""

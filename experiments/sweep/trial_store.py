@@ -303,6 +303,7 @@ class TrialStore:
             "points": self._spec.points,
             "grid": [column for p in self._spec.grids for column in p.columns],
             "drawn": [column for p in self._spec.drawn for column in p.columns],
+            "thermal": self._spec.thermal,
             "identity": plain(identity(self._spec)),
             "versions": dict(run.versions),
             "commit": run.commit,

@@ -17,6 +17,7 @@ from nao_testbed.controllers.heat_minimization.standing_problem import joule_los
 from nao_testbed.experiments.closed_loop.leg_forces import InternalForces
 from nao_testbed.experiments.closed_loop.loop import APPROACH_TIME
 from nao_testbed.experiments.closed_loop.recording import recorded_channel
+from nao_testbed.experiments.common.drawing.power_unit import PowerUnit, W
 from nao_testbed.experiments.common.drawing.style import (
     COLOURS,
     FAINT_INK,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 SMOOTH_S = 0.5
 """Averaging time of powers in s."""
 TICKS_W = tuple(m * 10.0**e for e in range(-3, 4) for m in (1.0, 2.0, 5.0))
-"""Ticks of the power axis, in W."""
+"""Ticks of the power axis."""
 SMALLEST_W = 1e-3
 """Lower end of the axis: limp legs have loss 0, which has no logarithm."""
 ROOM = 1.4
@@ -94,7 +95,7 @@ def power_figure(
     curves: Mapping[str, PowerCurve],
     least_w: Mapping[str, float],
     title: str,
-    whole: tuple[str, float] | None = None,
+    unit: PowerUnit = W,
 ) -> "Figure":
     """Return a figure of powers on a logarithmic axis, each curve named at its end.
 
@@ -102,14 +103,10 @@ def power_figure(
         curves: controller to curve.
         least_w: name to lower bound of the power in W; drawn as lines.
         title: title with the finding.
-        whole: name and size in W of the power that is the unit; None: W.
+        unit: unit of the powers.
     """
-    unit, label = "W", "Joule loss of the legs (W)"
-    if whole is not None:
-        of, size = whole
-        curves = {n: replace(c, watts=c.watts / size) for n, c in curves.items()}
-        least_w = {name: watts / size for name, watts in least_w.items()}
-        unit, label = "×", f"Joule loss of the legs / final power of {of}"
+    curves = {n: replace(c, watts=c.watts / unit.size) for n, c in curves.items()}
+    least_w = {name: unit.of(watts) for name, watts in least_w.items()}
     figure = new_figure(9.0, 4.2)
     axes = figure.subplots()
     longest = max(float(curve.time_s[-1]) for curve in curves.values()) / 60.0
@@ -130,7 +127,7 @@ def power_figure(
     places = spread_labels([np.log(watts) for watts in heights], 0.22)
     for (name, (watts, colour)), place in zip(ends.items(), places, strict=True):
         axes.annotate(
-            f"{name} {watts:.2f} {unit}",
+            f"{name} {watts:.2f} {unit.symbol}",
             (longest, max(watts, SMALLEST_W)),
             (1.03 * longest, float(np.exp(place))),
             fontsize=8.5,
@@ -146,7 +143,7 @@ def power_figure(
     axes.yaxis.set_minor_formatter("")
     axes.set_xticks(time_ticks(longest, 6))
     axes.spines["bottom"].set_bounds(0.0, longest)
-    axes.set_ylabel(label, fontsize=9)
+    axes.set_ylabel(unit.label("Joule loss of the legs"), fontsize=9)
     time_axis(axes, 1.0 / ROOM)
     panel_title(axes, title)
     return figure
@@ -167,14 +164,18 @@ def time_mean(frame: "pd.DataFrame") -> "pd.Series[float]":
 
 
 def heat_share_figure(
-    torque: "pd.Series[float]", watts: "Mapping[str, pd.Series[float]]", title: str
+    torque: "pd.Series[float]",
+    watts: "Mapping[str, pd.Series[float]]",
+    title: str,
+    unit: PowerUnit = W,
 ) -> "Figure":
-    """Return a figure of torque and heat by joint, as shares and in W.
+    """Return a figure of torque and heat by joint, as shares and as powers.
 
     Args:
         torque: mean |torque| of each joint under the first controller.
         watts: controller to the heat of each joint in W.
         title: title with the finding.
+        unit: unit of the powers.
     """
     first = next(iter(watts))
     order = watts[first].sort_values().index
@@ -193,12 +194,12 @@ def heat_share_figure(
     for i, (name, heat) in enumerate(watts.items()):
         right.barh(
             place + 0.4 - (i + 0.5) * height,
-            heat[order],
+            heat[order] / unit.size,
             0.95 * height,
             color=colours[name],
-            label=f"{name}, {heat.sum():.1f} W in total",
+            label=f"{name}, {unit.text(heat.sum(), 1)} in total",
         )
-    right.set_xlabel("Mean Joule loss (W)", fontsize=9)
+    right.set_xlabel(unit.label("Mean Joule loss"), fontsize=9)
     right.legend(frameon=False, fontsize=8, loc="lower right")
     left.set_yticks(place, list(order))
     for axes in (left, right):

@@ -25,6 +25,7 @@ from nao_testbed.experiments.common.drawing.page import (
     draw_figures,
     text_columns,
 )
+from nao_testbed.experiments.common.drawing.power_unit import power_unit
 from nao_testbed.experiments.heat.figures.charts import shift_history_figure
 from nao_testbed.experiments.heat.figures.tables import (
     ENDED_EARLY,
@@ -204,13 +205,17 @@ def power_over_time(
             "minimum, with gear friction": coolest.least_with_gears_w,
         }
     reference = result.reference
+    if reference is not None and not reference.legs_power_w:
+        return None  # no power to compare with
     return power_figure(
         curves,
         {name: watts for name, watts in least.items() if watts},
         "Joule loss of the legs",
-        None
-        if reference is None or not reference.legs_power_w
-        else (reference.controller, reference.legs_power_w),
+        power_unit(
+            result.settings.get("thermal"),
+            f"final power of {reference.controller}" if reference else "",
+            reference.legs_power_w if reference else None,
+        ),
     )
 
 

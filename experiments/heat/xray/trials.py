@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -31,6 +32,7 @@ from nao_testbed.experiments.closed_loop.loop import Loop, run_for
 from nao_testbed.experiments.closed_loop.recording import RunRecording
 from nao_testbed.experiments.closed_loop.warm_up import warn_before_run, warn_of_fall
 from nao_testbed.experiments.common.drawing.page import Column, DataTable, Row, number
+from nao_testbed.experiments.common.drawing.power_unit import PowerUnit, power_unit
 from nao_testbed.experiments.common.options import (
     check_json_file,
     json_text,
@@ -48,6 +50,7 @@ from nao_testbed.experiments.heat.xray.suspects import (
 from nao_testbed.experiments.heat.xray.verdict import NAMED
 from nao_testbed.experiments.heat.xray.xray import XrayCfg, xray
 from nao_testbed.models import BadInput, Robot, load_robot
+from nao_testbed.models.robot import are_watts_guesses
 from nao_testbed.models.system import processors
 from nao_testbed.models.values import EngineName, FloatArray
 from nao_testbed.sim.robot import SimulatedRobot
@@ -68,8 +71,9 @@ MOVED_S = 8.0
 """Standing time after the change of a set-point, in s."""
 SIZE_DEG, SHARE = 0.3, 0.1
 """Tolerances of a correct result: error in degrees, and share of a power."""
-RIGHT_W = 0.05
-"""Absolute tolerance of a correct power in W."""
+RIGHT_W, RIGHT_SHARE = 0.05, 0.02
+"""Smallest tolerance of a correct power in W, and relative to the heat of the legs for
+guessed motor constants."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,11 +115,14 @@ class Watts:
 
     said: float
     true: float
+    tolerance: float = RIGHT_W
+    """Smallest tolerance in W."""
 
     @property
     def is_right(self) -> bool:
-        """True if both agree within 10 %, or 0.05 W."""
-        return abs(self.said - self.true) <= max(SHARE * abs(self.true), RIGHT_W)
+        """True if both agree within 10 %, or the smallest tolerance."""
+        error = abs(self.said - self.true)
+        return error <= max(SHARE * abs(self.true), self.tolerance)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,6 +246,7 @@ def run_one(cfg: TrialsCfg, k: int) -> Diagnosis:
         solved = truth.solve()
         needed_w = solved[1].loss_w if solved else np.nan
         said = found.losses
+        watts = partial(Watts, tolerance=_tolerance(robot, heat_w))
         saved = None
         if found.saving is not None:
             shift = np.zeros(len(robot.joints))
@@ -248,7 +256,7 @@ def run_one(cfg: TrialsCfg, k: int) -> Diagnosis:
             shift[sharing] = shift[place]
             controller.move(shift)
             after = _stand(loop, MOVED_S)
-            saved = Watts(
+            saved = watts(
                 said=found.saving.saved_w, true=heat_w - float(truth.loss @ after)
             )
         suspects = found.suspects
@@ -271,14 +279,18 @@ def run_one(cfg: TrialsCfg, k: int) -> Diagnosis:
                 if e.joint in errors
             },
             rivals=len(suspects.rivals),
-            heat=Watts(said=said.loss_w, true=heat_w),
-            needed=Watts(said=said.needed_w, true=needed_w),
-            useless=Watts(said=said.useless_w, true=heat_w - needed_w),
+            heat=watts(said=said.loss_w, true=heat_w),
+            needed=watts(said=said.needed_w, true=needed_w),
+            useless=watts(said=said.useless_w, true=heat_w - needed_w),
             saved=saved,
             took_s=took_s,
         )
     finally:
         sim.close()
+
+
+def _tolerance(robot: Robot, heat_w: float) -> float:
+    return RIGHT_SHARE * heat_w if are_watts_guesses(robot.thermal) else RIGHT_W
 
 
 def _is_true_cause(name: str, setting: RobotSetting, suspects: Suspects) -> bool:
@@ -339,7 +351,8 @@ def run_trials(cfg: TrialsCfg, jobs: int) -> Iterator[Diagnosis]:
 
 def outcome_table(cfg: TrialsCfg, found: Sequence[Diagnosis]) -> DataTable:
     """Return a table with one row per robot."""
-    rows = []
+    rows, thermal = [], load_robot(cfg.robot).thermal
+    legs = power_unit(thermal, "true heat of the legs", None, symbol="%")
     for one in found:
         if one.why is not None:
             said = one.why.splitlines()[0][:60]
@@ -347,6 +360,8 @@ def outcome_table(cfg: TrialsCfg, found: Sequence[Diagnosis]) -> DataTable:
                 Row(cells=(str(one.number), _errors(one.true_deg), said, *[""] * 5))
             )
             continue
+        heat_w = None if one.heat is None else one.heat.true
+        unit = power_unit(thermal, legs.whole, heat_w, symbol="%")
         rows.append(
             Row(
                 cells=(
@@ -355,7 +370,7 @@ def outcome_table(cfg: TrialsCfg, found: Sequence[Diagnosis]) -> DataTable:
                     _errors(one.said_deg) or "none",
                     f"{one.probability:.0%}",
                     *(
-                        "" if w is None else f"{w.said:.2f} ({w.true:.2f})"
+                        _both(unit, w)
                         for w in (one.heat, one.needed, one.useless, one.saved)
                     ),
                 )
@@ -368,13 +383,22 @@ def outcome_table(cfg: TrialsCfg, found: Sequence[Diagnosis]) -> DataTable:
             Column(label="true errors", is_number=False),
             Column(label="diagnosis", is_number=False),
             Column(label="probability"),
-            Column(label="heat", unit="W"),
-            Column(label="needed", unit="W"),
-            Column(label="useless", unit="W"),
-            Column(label="saved", unit="W"),
+            *(
+                Column(label=label, unit=legs.symbol)
+                for label in ("heat", "needed", "useless", "saved")
+            ),
         ),
         rows=tuple(rows),
+        note=legs.note,
     )
+
+
+def _both(unit: PowerUnit, watts: Watts | None) -> str:
+    """Return the power by the X-ray, and the true one in brackets."""
+    if watts is None:
+        return ""
+    digits = 1 if unit.is_relative else 2
+    return f"{unit.of(watts.said):.{digits}f} ({unit.of(watts.true):.{digits}f})"
 
 
 def summary_table(cfg: TrialsCfg, found: Sequence[Diagnosis]) -> DataTable:
@@ -392,6 +416,9 @@ def summary_table(cfg: TrialsCfg, found: Sequence[Diagnosis]) -> DataTable:
         known = [w for w in map(watts, seen) if w is not None]
         return of([w.is_right for w in known])
 
+    tolerance = f"{RIGHT_W:g} W"
+    if are_watts_guesses(load_robot(cfg.robot).thermal):
+        tolerance = f"{RIGHT_SHARE:.0%} of the heat of the legs"
     missed = [False] * (n - len(seen))
     rows = [
         ("robots diagnosed", of([True] * len(seen) + missed)),
@@ -408,9 +435,9 @@ def summary_table(cfg: TrialsCfg, found: Sequence[Diagnosis]) -> DataTable:
             for low, high in CONFIDENCE_BINS
         ),
         (f"heat of the legs within {SHARE:.0%}", right(lambda o: o.heat)),
-        ("needed watts", right(lambda o: o.needed)),
-        ("useless watts", right(lambda o: o.useless)),
-        ("watts saved by the set-point", right(lambda o: o.saved)),
+        ("needed power", right(lambda o: o.needed)),
+        ("useless power", right(lambda o: o.useless)),
+        ("power saved by the set-point", right(lambda o: o.saved)),
     ]
     if seen:
         slowest = max(o.took_s for o in seen)
@@ -426,11 +453,9 @@ def summary_table(cfg: TrialsCfg, found: Sequence[Diagnosis]) -> DataTable:
     count = "1 to 3" if cfg.varied else cfg.joints_off
     note = (
         f"{count} leg joint(s) misaligned by {SMALLEST_DEG:g} to {LARGEST_DEG:g}°; "
-        f"logs of {cfg.seconds:g} s; feet {cfg.assumptions.feet}. {varied}Watts are "
-        f"correct within 10 % or {RIGHT_W:g} W."
+        f"logs of {cfg.seconds:g} s; feet {cfg.assumptions.feet}. {varied}Powers are "
+        f"correct within 10 % or {tolerance}."
     )
-    if load_robot(cfg.robot).thermal == "estimate":
-        note += " Motor constants of this robot are guesses: only ratios of watts hold."
     return DataTable(
         caption="Accuracy",
         columns=(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nao_testbed.controllers.policies.text import policy_file
+from nao_testbed.experiments.common.drawing.power_unit import PowerUnit, power_unit
 from nao_testbed.experiments.heat.logs.log import read_log
 from nao_testbed.experiments.heat.xray.advice import Advice, find_advice
 from nao_testbed.experiments.heat.xray.losses import (
@@ -92,13 +93,10 @@ class Xray:
         return find_advice(self.model, self.suspects, account)
 
     @property
-    def is_relative(self) -> bool:
-        """True if the robot's motor constants are guesses: watts mean nothing."""
-        return self.model.robot.thermal == "estimate" and self.losses.loss_w > 0.0
-
-    def in_unit(self, watts: float) -> float:
-        """Return W, or percent of the heat of the legs if only ratios are known."""
-        return 100.0 * watts / self.losses.loss_w if self.is_relative else watts
+    def unit(self) -> PowerUnit:
+        """W, or percent of the heat of the legs if only ratios are known."""
+        thermal, legs_w = self.model.robot.thermal, self.losses.loss_w
+        return power_unit(thermal, "heat of the legs", legs_w, symbol="%")
 
     @property
     def named(self) -> dict[str, float]:

@@ -26,6 +26,7 @@ from nao_testbed.controllers.interface.robot_interface import (
 )
 from nao_testbed.controllers.schemas.library.common import motor_leaves
 from nao_testbed.controllers.schemas.registry import schema_names
+from nao_testbed.experiments.common.drawing.power_unit import PowerUnit
 from nao_testbed.experiments.live.robot.moment import Forecast, Moment, Reservations
 from nao_testbed.experiments.live.robot.operation import ACTIONS, action_of
 from nao_testbed.experiments.live.robot.operator import groups_of, limbs_of
@@ -35,6 +36,7 @@ from nao_testbed.experiments.server.service.connections import (
     error_response,
 )
 from nao_testbed.models import BadInput, Robot, TestbedError
+from nao_testbed.models.robot import are_watts_guesses
 
 STATE_S = 0.2
 """Time between two states sent to a page, in s."""
@@ -102,7 +104,8 @@ class PageApi:
             if moment.picture is not None:
                 self._pictures[i] = moment.picture
             picture = self._pictures.get(i)
-            self._put(i, "state", {**_state(i, moment, picture), "speed": speed})
+            state = _state(i, moment, picture, moment.power_unit(self._robot.thermal))
+            self._put(i, "state", {**state, "speed": speed})
             if moment.reservations is not None:
                 self._put(i, "who", _reservations_of(i, moment, moment.reservations))
             if moment.forecast is not None:
@@ -206,6 +209,7 @@ def _describe(
             }
             for joint in robot.joints
         ],
+        "has_watts": not are_watts_guesses(robot.thermal),
         "head": list(robot.roles.head.joints) if robot.roles.head else [],
         "motors": sorted(set(leaf_of.values())),
         "postures": sorted({step.end for step in library.transitions}),
@@ -237,7 +241,9 @@ def _describe(
     }
 
 
-def _state(i: int, moment: Moment, picture: Picture | None) -> Mapping[str, Any]:
+def _state(
+    i: int, moment: Moment, picture: Picture | None, unit: PowerUnit
+) -> Mapping[str, Any]:
     return {
         "robot": i,
         "time_s": round(moment.time_s, 2),
@@ -247,8 +253,9 @@ def _state(i: int, moment: Moment, picture: Picture | None) -> Mapping[str, Any]
         "angle_deg": _rounded(np.rad2deg(moment.q), 2),
         "degc": _rounded(moment.degc, 1),
         "error_deg": _rounded(moment.error_deg, 2),
-        "loss_w": _rounded(moment.loss_w, 2),
-        "least_w": _rounded(moment.least_w, 2),
+        "loss": _rounded(moment.loss_w / unit.size, 2),
+        "least": _rounded(moment.least_w / unit.size, 2),
+        "legs": _rounded(np.array(moment.legs_w) / unit.size, 1),
         "seen": {name: _rounded(getattr(moment.seen, name), 4) for name in READINGS},
         "picture": None
         if picture is None

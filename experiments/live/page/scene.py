@@ -108,7 +108,8 @@ class Scene:
             rotation = Rotation.from_quat(moment.quaternion).as_matrix()
             figure = self._figures[i]
             figure.put(rotation, moment.position, moment.q, moment.degc, text)
-            figure.ring(moment.useless_w)
+            unit = moment.power_unit(self._robot.thermal, symbol="×")
+            figure.ring(moment.useless_w / unit.size)
             figure.say(moment.says)
             for group, part in self._lamps:
                 colour = lamp_colours(group, moment.lights[None, part])[0]

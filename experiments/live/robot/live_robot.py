@@ -47,6 +47,7 @@ from nao_testbed.experiments.live.robot.schema_actions import change_schema, vie
 from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
 from nao_testbed.experiments.shared_robot.behaviours import SlotsFailed
 from nao_testbed.models import BadInput, TestbedError
+from nao_testbed.models.values import FloatArray
 
 KEPT = 8
 """Number of latest sentences in a moment."""
@@ -179,6 +180,7 @@ class LiveRobot:
             error_deg=np.rad2deg(sim.misalignment),
             loss_w=robot.largest_of_joint(self._loss_w),
             least_w=robot.largest_of_joint(self._least_w),
+            legs_w=(_sum(self._loss_w), _sum(self._least_w)),
             seen=sim.read(),
             lights=sim.leds.means(),
             says=sim.speaker.says(sim.time_s),
@@ -311,3 +313,9 @@ def play_of(cfg: TrialCfg | ScenarioCfg) -> Activity:
         BadInput: a value of the configuration is invalid.
     """
     return ScenarioPlay(cfg) if isinstance(cfg, ScenarioCfg) else RestingRobot(cfg)
+
+
+def _sum(watts: FloatArray) -> float:
+    """Return the sum of the known values; NaN without one."""
+    known = watts[~np.isnan(watts)]
+    return float(known.sum()) if len(known) else np.nan

@@ -9,6 +9,7 @@ from nao_testbed.controllers.arbitration.manager.snapshot import OwnerRow, Resou
 from nao_testbed.controllers.interface.panel import Panel
 from nao_testbed.controllers.interface.robot_interface import Observation, Picture
 from nao_testbed.controllers.transmitter.buses.group import GroupSnapshot
+from nao_testbed.experiments.common.drawing.power_unit import PowerUnit, power_unit
 from nao_testbed.models.values import FloatArray
 
 
@@ -131,6 +132,9 @@ class Moment:
     """(n_joints,) last joule loss of the legs' motors, in W; NaN for others."""
     least_w: FloatArray
     """(n_joints,) loss in W at the minimum for the legs together; NaN if unknown."""
+    legs_w: tuple[float, float] = (np.nan, np.nan)
+    """Last joule loss of all motors of the legs and its minimum, in W; NaN if
+    unknown."""
     seen: Observation
     """Sensor values."""
     lights: FloatArray
@@ -157,3 +161,7 @@ class Moment:
     def useless_w(self) -> FloatArray:
         """Return (n_joints,) the loss above the minimum in W; 0 if unknown."""
         return np.maximum(np.nan_to_num(self.loss_w - self.least_w), 0.0)
+
+    def power_unit(self, thermal: object, *, symbol: str = "%") -> PowerUnit:
+        """Return W, or the minimum of the legs if motor constants are guesses."""
+        return power_unit(thermal, "minimum of the legs", self.legs_w[1], symbol=symbol)

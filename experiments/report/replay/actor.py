@@ -40,7 +40,8 @@ METRES_A_NEWTON = 0.0025
 WOOD = (194, 166, 128)
 """Colour of an obstacle."""
 LEAST_W = 0.05
-"""Smallest useless heat of a joint in W that gets a ring."""
+"""Smallest useless heat of a joint in W that gets a ring; with guessed motor constants,
+in multiples of the minimum of the legs, as below."""
 RING_SIZE, RING_GROWTH = 1.1, 0.45
 """Radius of a ring divided by that of its drum: at 0 W, and increase at 1 W (square
 root law)."""

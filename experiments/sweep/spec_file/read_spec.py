@@ -362,6 +362,7 @@ class _SpecReader:
             text=read_text_of(self._path),
             robot_folder=self._folder,
             robot_name=robot.name,
+            thermal=robot.thermal,
             robot_digest=robot_digest(self._folder),
             policy_digest=self._policy_digest(known),
             robots=form.robots,

@@ -22,6 +22,7 @@ from nao_testbed.experiments.closed_loop.trial_result import (
     LEG_JOINTS,
     SMALLEST_LEAST_W,
 )
+from nao_testbed.experiments.common.drawing.power_unit import PowerUnit, power_unit
 from nao_testbed.experiments.heat.published import (
     HOT_JOINT,
     MINUTES,
@@ -174,6 +175,22 @@ def _caught(stands: "pd.DataFrame") -> dict[str, float]:
         return {"caught": 0, "caught_share": 0.0}
     share = caught_s.sum() / stands["physics_s"].sum()
     return {"caught": int((caught_s > 0.0).sum()), "caught_share": share}
+
+
+def power_unit_of(sweep: Sweep, column: str = "legs_power_w") -> PowerUnit:
+    """Return the unit of powers: W, or the reference's median if constants are guesses.
+
+    Without a robot that stands under the reference, the first other controller is used.
+
+    Args:
+        sweep: sweep from `read_sweep`.
+        column: column of `compared` in W, or in J.
+    """
+    medians = paired(sweep, column).median().dropna()
+    names = [name for name in (reference_of(sweep), *medians.index) if name in medians]
+    name = next(iter(names), None)
+    median = None if name is None else float(medians[name])
+    return power_unit(sweep.meta.get("thermal"), f"median of {name}", median)
 
 
 def hotter_on(sweep: Sweep, tolerance: float = 0.001) -> "pd.DataFrame":

@@ -30,6 +30,7 @@ from nao_testbed.experiments.sweep.summary import (
     compared,
     controllers_of,
     paired,
+    power_unit_of,
     reference_of,
     relative,
     summary_of,
@@ -115,7 +116,7 @@ def write_sweep_footer(
 def paired_figure(sweep: Sweep) -> "Figure":
     """Draw the legs' power of every robot from controller to controller.
 
-    Left: a thin line per robot in W on a logarithmic axis, and the minimum. Right: the
+    Left: a thin line per robot on a logarithmic axis, and the minimum. Right: the
     ratio to the minimum. Bars are the 90 % band, with the median in the middle.
     """
     names = controllers_of(sweep)
@@ -176,8 +177,9 @@ def band_figure(sweep: Sweep) -> "Figure":
 
 
 def _draw_power(axes: "Axes", sweep: Sweep, names: "Sequence[str]") -> None:
-    pairs = paired(sweep, "legs_power_w")
-    least = paired(sweep, "least_with_gears_w")
+    unit = power_unit_of(sweep)
+    pairs = paired(sweep, "legs_power_w") / unit.size
+    least = paired(sweep, "least_with_gears_w") / unit.size
     places = np.arange(len(names))
     alpha = crowd_alpha(1.0, len(pairs))
     for row in pairs.to_numpy(float):
@@ -201,7 +203,7 @@ def _draw_power(axes: "Axes", sweep: Sweep, names: "Sequence[str]") -> None:
                 fontweight="bold",
             )
     logarithmic(axes)
-    axes.set_ylabel("Final Joule loss of the legs (W)", fontsize=9)
+    axes.set_ylabel(unit.label("Final Joule loss of the legs"), fontsize=9)
     name_axis(axes, names)
     axes.plot([], [], color=SHADE, lw=6, label="minimum, with gear friction")
     axes.plot([], [], color=FAINT_INK, lw=0.9, label="one robot")

@@ -25,6 +25,7 @@ from nao_testbed.experiments.sweep.summary import (
     is_near_published,
     is_pushed,
     paired,
+    power_unit_of,
     published_band,
     reference_of,
     relative,
@@ -326,18 +327,25 @@ def _reasons(
     )
 
 
-def _of_trials(reference: str | None) -> dict[str, Quantity[TableRow]]:
+def _of_trials(sweep: Sweep) -> dict[str, Quantity[TableRow]]:
     """Return the quantities of a trial, by column."""
+    units = {
+        column: power_unit_of(sweep, column)
+        for column in ("legs_joule_loss_j", "legs_power_w")
+    }
+    is_relative = any(unit.is_relative for unit in units.values())
+    joules, watts = (("×", 2), ("×", 2)) if is_relative else (("J", 0), ("W", 2))
 
     def of(column: str, label: str, unit: str, digits: int) -> Quantity[TableRow]:
-        return Quantity(label, lambda trial: trial[column], unit, digits)
+        size = units[column].size if column in units else 1.0
+        return Quantity(label, lambda trial: trial[column] / size, unit, digits)
 
     return {
         column: of(column, *how)
         for column, how in {
-            "legs_joule_loss_j": ("Joule loss", "J", 0),
-            "ratio": (f"× {reference}", "", 2),
-            "legs_power_w": ("power", "W", 2),
+            "legs_joule_loss_j": ("Joule loss", *joules),
+            "ratio": (f"× {reference_of(sweep)}", "", 2),
+            "legs_power_w": ("power", *watts),
             "multiple_with_gears": ("× minimum", "", 2),
             "settled_s": ("settling time", "s", 1),
             "largest_shift_deg": ("largest shift", "°", 2),
@@ -358,7 +366,7 @@ def _all(sweep: Sweep, grid: Mapping[str, str]) -> DataTable:
         frame = frame.merge(ratios, how="left", on=[*keys, "controller"])
     shown = {
         name: quantity
-        for name, quantity in _of_trials(reference).items()
+        for name, quantity in _of_trials(sweep).items()
         if name in frame and frame[name].notna().any()
     }
     rows = [
@@ -377,6 +385,8 @@ def _all(sweep: Sweep, grid: Mapping[str, str]) -> DataTable:
     notes = ["Power: at the end; × minimum: ratio to the minimum with gear friction."]
     if "multiple_with_gears" not in shown:
         notes = []
+    if note := power_unit_of(sweep).note:
+        notes.append(note)
     notes += [f"{more} more: see the sweep table."] if more else []
     if dropped:
         notes.append(f"Left out, as their robots were not kept: {dropped}.")

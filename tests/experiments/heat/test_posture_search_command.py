@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from nao_testbed.experiments.cli import main
+from nao_testbed.experiments.common.drawing.power_unit import power_unit
 from nao_testbed.experiments.heat.posture_search import (
     PostureTrial,
     hotter_than_requested,
     posture_angles,
+    trial_table,
 )
 from nao_testbed.models import Robot, load_robot
 
@@ -121,6 +123,16 @@ def test_a_posture_that_is_hotter_in_the_simulation_is_a_failure() -> None:
     (words,) = hotter_than_requested(trials, "Crouch", "CrouchCool")
     assert "CrouchCool is hotter under fixed than Crouch: 3.140 W" in words
     assert not hotter_than_requested(trials, "CrouchCool", "Crouch")
+    unit = power_unit("estimate", "minimum of the legs", 0.5)
+    (words,) = hotter_than_requested(trials, "Crouch", "CrouchCool", unit)
+    assert "6.280 × instead of 2.940 ×" in words
+    table = trial_table(trials, {"Crouch": 0.5, "CrouchCool": None}, unit)
+    assert [c.header for c in table.columns[2:5]] == [
+        "predicted ×",
+        "minimum ×",
+        "legs ×",
+    ]
+    assert "guesses" in str(table.caption)
 
 
 @pytest.mark.parametrize(

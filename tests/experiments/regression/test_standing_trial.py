@@ -1,5 +1,6 @@
 """Every assertion holds to its bound and fails beyond it, in a sentence."""
 
+import dataclasses
 import re
 from dataclasses import replace
 from typing import Any
@@ -93,6 +94,24 @@ def test_the_least_loss_is_a_multiple(fixed: StandingTrial) -> None:
     helped.is_near_the_least_loss(2.6, gears_help=True)
     sentence = sentence_of(helped.is_near_the_least_loss, 2.0, gears_help=True)
     assert "2.60 times the minimum of 0.5 W" in sentence
+
+
+def test_watts_of_guessed_motors_are_not_printed(fixed: StandingTrial) -> None:
+    hot = with_result(fixed, legs_joule_loss_j=10.0, legs_power_w=2, least_power_w=1)
+    cool = with_result(fixed, legs_joule_loss_j=7.0)
+    meta = fixed.run.meta
+    data = {**meta.robot_data, "thermal": "estimate"}
+    run = dataclasses.replace(
+        fixed.run, meta=dataclasses.replace(meta, robot_data=data)
+    )
+    for trial in (hot, cool):
+        vars(trial)["run"] = run
+    assert sentence_of(cool.is_cooler_than, hot, by=0.31) == (
+        "fixed is not cool enough: the legs dissipated 30.0 % less than fixed; "
+        "required: at least 31 % less."
+    )
+    sentence = sentence_of(hot.is_near_the_least_loss)
+    assert "dissipate 2.00 times the minimum of the posture" in sentence
 
 
 def test_settling_late_or_never_is_told(fixed: StandingTrial) -> None:

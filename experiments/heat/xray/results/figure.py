@@ -27,15 +27,15 @@ def xray_figure(found: Xray) -> "Figure":
     left, right = figure.subplots(1, 2, width_ratios=(1.15, 1.0))
     motors = found.losses.motors
     places = np.arange(len(motors))[::-1]
-    needed = np.array([found.in_unit(one.needed_w) for one in motors])
-    useless = np.array([found.in_unit(one.useless_w) for one in motors])
+    needed = np.array([found.unit.of(one.needed_w) for one in motors])
+    useless = np.array([found.unit.of(one.useless_w) for one in motors])
     kept = np.minimum(needed, needed + useless)
     left.barh(places, kept, color=COLOURS[2], height=0.7, label="needed")
     more = np.maximum(useless, 0.0)
     left.barh(places, more, left=kept, color=COLOURS[1], height=0.7, label="useless")
     left.plot(needed, places, "|", color=INK, ms=8, label="minimum of all legs")
     left.set_yticks(places, [one.motor for one in motors], fontsize=8)
-    unit = "% of that of the legs" if found.is_relative else "W"
+    unit = "% of the heat of the legs" if found.unit.is_relative else "W"
     left.set_xlabel(f"Joule loss ({unit})", fontsize=9)
     left.legend(frameon=False, fontsize=8, loc="lower right")
     panel_title(left, "Needed and useless heat")

@@ -35,10 +35,6 @@ NO_ACCELEROMETER = (
     "This log has no accelerometer, which tells the legs apart: record "
     "accelerometer.x, .y and .z to decide."
 )
-GUESSED = (
-    "Motor constants of this robot are guesses: powers are percent of the heat of the "
-    "legs."
-)
 MAX_PERHAPS = 4
 """Largest number of possible causes in the headline."""
 PERHAPS = 0.2
@@ -63,7 +59,7 @@ def headline(found: Xray) -> str:
         f" Shifting the set-point of {saving.joint} by {saving.set_point_deg:+.2f}° "
         f"would save {_power(found, saving.saved_w)}"
     )
-    if saving.cooler_k and not found.is_relative:
+    if saving.cooler_k and not found.unit.is_relative:
         motor, kelvin = max(saving.cooler_k.items(), key=lambda item: item[1])
         text += f"; after 15 minutes {motor} would be {kelvin:.0f} K cooler"
     return f"{text}."
@@ -85,9 +81,9 @@ def advice_text(found: Xray) -> str:
     for name, degrees in advice.change_deg.items():
         joints.setdefault(degrees, []).append(name)
     changes = [f"{', '.join(names)} {x:+.1f}°" for x, names in joints.items()]
-    unit, digits = ("%", 0) if found.is_relative else ("W", 2)
+    unit, digits = found.unit.symbol, 0 if found.unit.is_relative else 2
     middle, low, high = (
-        f"{found.in_unit(watts):.{digits}f}"
+        f"{found.unit.of(watts):.{digits}f}"
         for watts in (then.needed_w, then.low_w, then.high_w)
     )
     bounds = "" if low == high else f" ({low} to {high})"
@@ -100,14 +96,14 @@ def advice_text(found: Xray) -> str:
 
 
 def _power(found: Xray, watts: float) -> str:
-    if found.is_relative:
-        return f"{found.in_unit(watts):.0f} % of the heat of the legs"
-    return f"{watts:.2f} W"
+    if found.unit.is_relative:
+        return f"{found.unit.text(watts, 0)} of the {found.unit.whole}"
+    return found.unit.text(watts)
 
 
 def _heat(found: Xray) -> str:
     legs = found.losses
-    if found.is_relative and legs.useless_w < 0.0:
+    if found.unit.is_relative and legs.useless_w < 0.0:
         return (
             f"{_power(found, legs.needed_w)} would be needed without gear friction, "
             "which carries part of the load."
@@ -117,10 +113,10 @@ def _heat(found: Xray) -> str:
             f"The legs dissipate {legs.loss_w:.2f} W, less than the "
             f"{legs.needed_w:.2f} W needed: gear friction carries part of the load."
         )
-    if found.is_relative:
+    if found.unit.is_relative:
         return (
             f"{_power(found, legs.needed_w)} is needed to carry the robot, "
-            f"{found.in_unit(legs.useless_w):.0f} % is useless."
+            f"{found.unit.text(legs.useless_w, 0)} is useless."
         )
     return (
         f"The legs dissipate {legs.loss_w:.2f} W: {legs.needed_w:.2f} W needed to "
@@ -214,8 +210,8 @@ def tables(found: Xray) -> tuple[DataTable, ...]:
 
 def heat_table(found: Xray) -> DataTable:
     """Return needed and useless watts of the leg motors, and their sum."""
-    seen, losses, relative = found.standing, found.losses, found.is_relative
-    unit, digits = ("%", 1) if relative else ("W", 2)
+    seen, losses, relative = found.standing, found.losses, found.unit.is_relative
+    unit, digits = found.unit.symbol, 1 if relative else 2
     advice = found.advice
     after = {}
     if not isinstance(advice, str) and advice.change_deg:
@@ -225,10 +221,10 @@ def heat_table(found: Xray) -> DataTable:
             cells=(
                 one.motor,
                 signed(one.effort_nm, 2),
-                number(found.in_unit(one.loss_w), digits),
-                number(found.in_unit(one.needed_w), digits),
-                signed(found.in_unit(one.useless_w), digits),
-                *([number(found.in_unit(after[one.motor]), digits)] if after else []),
+                number(found.unit.of(one.loss_w), digits),
+                number(found.unit.of(one.needed_w), digits),
+                signed(found.unit.of(one.useless_w), digits),
+                *([number(found.unit.of(after[one.motor]), digits)] if after else []),
                 number(one.temperature_degc, 0),
                 NOTHING
                 if one.time_to_limit_s is None or relative
@@ -243,10 +239,10 @@ def heat_table(found: Xray) -> DataTable:
             cells=(
                 "legs",
                 "",
-                *(number(found.in_unit(watts), digits) for watts in legs),
-                signed(found.in_unit(losses.useless_w), digits),
+                *(number(found.unit.of(watts), digits) for watts in legs),
+                signed(found.unit.of(losses.useless_w), digits),
                 *(
-                    [number(found.in_unit(sum(after.values())), digits)]
+                    [number(found.unit.of(sum(after.values())), digits)]
                     if after
                     else []
                 ),
@@ -264,7 +260,7 @@ def heat_table(found: Xray) -> DataTable:
     if after:
         note += " Cooler: needed heat in the cooler stance."
     if relative:
-        note += f" {GUESSED}"
+        note += f" {found.unit.note}"
     return DataTable(
         caption=f"Heat of the legs, {seen.name}",
         columns=(

@@ -74,9 +74,14 @@ function fanOf(j, top, shown) {
 function told15(word, one) {
   const name = one.label === "unchanged" ? "Unchanged" : "What if, " + one.label;
   if (one.falls) return name + ": it falls.";
-  return name + ": " + one.watts.toFixed(1) + " W in all motors"
-    + (one.is_change && forecasts[one.robot].forecast ? coolest(forecasts[one.robot].forecast, one) : "")
+  const asItIs = one.is_change && forecasts[one.robot].forecast;
+  return name + ": " + heatOf(one, asItIs) + " in all motors" + (asItIs ? coolest(asItIs, one) : "")
     + (one.is_steady ? "" : one.is_final ? " (not steady after " + one.physics_s + " s)" : " (not steady yet)") + ".";
+}
+// Watts of motors whose constants are guesses: percent of the heat without the change.
+function heatOf(one, asItIs) {
+  if (about.has_watts) return one.watts.toFixed(1) + " W";
+  return asItIs ? (100 * one.watts / asItIs.watts).toFixed(0) + " % of the unchanged heat" : "100 % of the heat";
 }
 // By limbs, legs first; in each, left and right of one name side by side.
 function order() {
@@ -88,7 +93,7 @@ function order() {
     const name = joint.group.replace(/^L(?=[A-Z])/, "");
     limbs.set(name, [...(limbs.get(name) || []), ...pair]);
   });
-  return [...limbs].sort(([a], [b]) => /Leg/.test(b) - /Leg/.test(a));
+  return [...limbs].sort(([a], [b]) => /leg/i.test(b) - /leg/i.test(a));
 }
 // The joint that ends cooler by most, of two forecasts.
 function coolest(before, after) {
@@ -142,7 +147,7 @@ function drawRights() {
     const row = make("tr"), hot = end(one).indexOf(Math.max(...end(one)));
     const cells = one.falls ? ["it falls", "", ""] : [
       j === null ? "" : end(one)[j].toFixed(0) + " instead of " + end(asItIs)[j].toFixed(0),
-      about.joints[hot].name + " " + end(one)[hot].toFixed(0), one.watts.toFixed(1)];
+      about.joints[hot].name + " " + end(one)[hot].toFixed(0), heatOf(one, asItIs).replace(" of the unchanged heat", "").replace(" W", "")];
     row.append(...[j === null ? "none" : about.joints[j].name, j === null ? "" : rights.errors[j].toFixed(2), ...cells]
       .map(text => make("td", "", text)));
     if (j !== null) row.onclick = () => {

@@ -17,9 +17,9 @@ function headOf(name, i) {
 }
 // What the motors of the legs lose, and the least that they could in this posture.
 function legsOf(s) {
-  const own = about.joints.map((joint, j) => j).filter(j => about.joints[j].motor === about.joints[j].name && s.least_w[j] !== null && s.loss_w[j] !== null);
-  const sum = of => own.reduce((total, j) => total + of[j], 0);
-  return own.length > 0 && "legs " + sum(s.loss_w).toFixed(1) + " W (minimum " + sum(s.least_w).toFixed(1) + ")";
+  const [loss, least] = s.legs;
+  if (loss === null || least === null) return false;
+  return about.has_watts ? "legs " + loss.toFixed(1) + " W (minimum " + least.toFixed(1) + ")" : "legs " + loss.toFixed(0) + " % of their minimum";
 }
 function draw() {
   const heads = about.robots.flatMap(headOf);

@@ -5,10 +5,12 @@ const UNITS = {"rad": ["°", 180 / Math.PI, 1], "rad/s": ["°/s", 180 / Math.PI,
 // Truths of the simulator, one value a joint: not there of a recording.
 const TRUTHS = [
   {short: "error °", about: "True angle minus encoder reading.", digits: 2, of: (s, j) => s.error_deg[j]},
-  {short: "avoid. W", about: "Avoidable heat: Joule loss above the minimum in this posture.", digits: 2, of: uselessW},
+  {short: "avoid.", about: "Avoidable heat: Joule loss above the minimum in this posture.", digits: 2, of: useless},
 ];
 let chosen = null, pointed = -Infinity, readings = [], drawnPicture = "", seenFrom = null;
-function uselessW(s, j) { return s.least_w[j] === null || s.loss_w[j] === null ? null : Math.max(s.loss_w[j] - s.least_w[j], 0); }
+function useless(s, j) { return s.least[j] === null || s.loss[j] === null ? null : Math.max(s.loss[j] - s.least[j], 0); }
+// Motors whose constants are guesses: percent of the minimum of the legs.
+function powerUnit() { return about.has_watts ? " W" : " %"; }
 function sized(reading, value) {
   const [unit, factor, digits] = UNITS[reading.unit] || [reading.unit, 1, 3];
   return [value === null || value === undefined ? "–" : (value * factor).toFixed(digits), unit];
@@ -27,7 +29,7 @@ function buildSensors() {
   const titled = (text, title) => { const node = make("th", "", text); node.title = title; return node; };
   const head = make("tr");
   head.append(make("th", "", "joint"), ...columns.map(r => titled(SHORT[r.name] + " " + sized(r, 0)[1], r.about)),
-    ...truths.map(one => titled(one.short, one.about)));
+    ...truths.map(one => titled(one.of === useless ? one.short + powerUnit() : one.short, one.about)));
   $("columns").replaceChildren(head);
   $("rows").replaceChildren(...about.joints.map((joint, j) => {
     const row = make("tr");
@@ -66,8 +68,8 @@ function drawSensors(s) {
   if (chosen === null) chosen = s.degc.indexOf(Math.max(...s.degc));
   $("chosen").textContent = about.joints[chosen].name;
   const truths = about.replay ? [] : [
-    ["Joule loss of its motor (legs only).", fixedTo(s.loss_w[chosen], 2) + " W"],
-    ["Minimum Joule loss in this posture.", fixedTo(s.least_w[chosen], 2) + " W"],
+    ["Joule loss of its motor (legs only).", fixedTo(s.loss[chosen], 2) + powerUnit()],
+    ["Minimum Joule loss in this posture.", fixedTo(s.least[chosen], 2) + powerUnit()],
     [TRUTHS[0].about, fixedTo(s.error_deg[chosen], 2) + " °"]];
   pairs($("card"), [...readings.map(r =>
     [r.about, sized(r, s.seen[r.name][ofJoint(r, about.joints[chosen])]).join(" ")]),

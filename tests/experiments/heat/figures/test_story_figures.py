@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from nao_testbed.controllers.heat_minimization.standing_problem import joule_loss
+from nao_testbed.experiments.common.drawing.power_unit import power_unit
 from nao_testbed.experiments.common.drawing.style import FigureView
 from nao_testbed.experiments.heat.figures.charts import (
     PowerCurve,
@@ -93,10 +94,16 @@ def test_powers_are_named_at_their_ends() -> None:
 
 def test_powers_of_guessed_motors_are_multiples() -> None:
     curves = {"fixed": PowerCurve(time_s=np.arange(5.0), watts=np.full(5, 4.0))}
-    (axes,) = power_figure(curves, {"minimum": 1.0}, "t", ("fixed", 4.0)).axes
+    unit = power_unit("estimate", "final power of fixed", 4.0)
+    (axes,) = power_figure(curves, {"minimum": 1.0}, "t", unit).axes
     assert texts(axes) == ["fixed 1.00 ×", "minimum 0.25 ×"]
     label = "Joule loss of the legs / final power of fixed"
     assert axes.get_ylabel() == label
+    torque = pd.Series({"knee": 1.0, "ankle": 1.0})
+    watts = {"fixed": pd.Series({"knee": 3.0, "ankle": 1.0})}
+    right = heat_share_figure(torque, watts, "t", unit).axes[1]
+    assert right.get_xlabel() == "Mean Joule loss / final power of fixed"
+    assert right.containers[0].get_label() == "fixed, 1.0 × in total"
 
 
 def test_the_power_of_a_run_is_that_of_its_leg_motors(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_guessed_motors_have_percent_instead_of_watts(
     assert "% of the heat of the legs is needed" in said
     assert not re.search(r"\d W\b", said)
     left, _ = xray_figure(found).axes
-    assert left.get_xlabel() == "Joule loss (% of that of the legs)"
+    assert left.get_xlabel() == "Joule loss (% of the heat of the legs)"
 
 
 @given(data=st.data())

@@ -1,5 +1,6 @@
 """Robots with known errors: what is drawn, what counts as right, one trial whole."""
 
+import dataclasses
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -7,6 +8,7 @@ import pytest
 
 from nao_testbed.experiments.closed_loop.trial import TrialCfg, run_trial
 from nao_testbed.experiments.common.robot_setting import RobotSetting
+from nao_testbed.experiments.heat.xray import trials
 from nao_testbed.experiments.heat.xray.results.tables import headline
 from nao_testbed.experiments.heat.xray.standing_model import Assumptions
 from nao_testbed.experiments.heat.xray.suspects import FLOOR_CAUSES
@@ -113,6 +115,23 @@ def test_a_robot_that_fell_counts_as_missed() -> None:
     assert cells["exactly the true joints named"] == "1 of 2 (50%)"
     assert cells["heat of the legs within 10%"] == "1 of 1 (100%)"
     assert len(outcome_table(cfg(robots=2), [outcome(), fell]).rows) == 2
+
+
+def test_powers_of_guessed_motors_are_percent(
+    monkeypatch: pytest.MonkeyPatch, robot: Robot
+) -> None:
+    guessed = dataclasses.replace(robot, thermal="estimate")
+    monkeypatch.setattr(trials, "load_robot", lambda _: guessed)
+    table = outcome_table(cfg(), [outcome()])
+    assert [c.head for c in table.columns[4:]] == [
+        "heat, %",
+        "needed, %",
+        "useless, %",
+        "saved, %",
+    ]
+    assert table.rows[0].cells[4] == "95.2 (100.0)"  # 1.00 of 1.05 W
+    assert "percent of the true heat" in table.note
+    assert " W." not in summary_table(cfg(), [outcome()]).note
 
 
 def test_watts_are_right_by_share_or_by_size() -> None:

@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
 
 from nao_testbed.experiments.live.page.gateway import closed_viser
+from nao_testbed.experiments.live.page.page_api import _state
 from nao_testbed.experiments.live.page.scene import Scene
 from nao_testbed.experiments.report.replay.actor import METRES_A_NEWTON
 from tests.experiments.live.robot.test_live_robot import MakeLive, make_live, run
@@ -90,3 +91,11 @@ def test_a_ring_grows_with_the_heat_that_is_made_for_nothing(
         assert clicked == [(0, knee)]
     assert sizes[0] == sizes[3] == 0.0
     assert 1.0 < sizes[1] < sizes[2]
+
+
+def test_heat_of_guessed_motors_is_percent_of_the_minimum(make_live: MakeLive) -> None:
+    live = make_live()
+    moment = dataclasses.replace(live.moment(), legs_w=(30.0, 20.0))
+    for thermal, legs in (("published", [30.0, 20.0]), ("estimate", [150.0, 100.0])):
+        state = _state(0, moment, None, moment.power_unit(thermal))
+        assert state["legs"] == legs

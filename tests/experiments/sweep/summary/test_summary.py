@@ -23,8 +23,11 @@ from nao_testbed.experiments.sweep.summary import (
     summary_of,
 )
 from nao_testbed.experiments.sweep.summary.show import show_summary, summary_json
-from nao_testbed.experiments.sweep.summary.sweep_figures import band_figure
-from nao_testbed.experiments.sweep.summary.tables import summary_table
+from nao_testbed.experiments.sweep.summary.sweep_figures import (
+    band_figure,
+    paired_figure,
+)
+from nao_testbed.experiments.sweep.summary.tables import summary_table, trial_tables
 from nao_testbed.experiments.sweep.sweep_table import Sweep
 from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from tests.experiments.sweep.files import spec_of
@@ -150,6 +153,22 @@ def test_a_summary_is_json_without_nan(sweep: Sweep) -> None:
     text = json.dumps(data, allow_nan=False)
     assert json.loads(text)["controllers"]["smart"]["fell"] == 2
     assert data["published_band"] is None
+
+
+def test_powers_of_guessed_motors_are_multiples_of_the_median(sweep: Sweep) -> None:
+    """W and J of a robot with `thermal: estimate` are guesses; ratios are not."""
+    meta = {**sweep.meta, "thermal": "estimate"}
+    guessed = Sweep(frame=sweep.frame, spec=sweep.spec, meta=meta)
+    known, table = trial_tables(sweep)[-1], trial_tables(guessed)[-1]
+    heads = [column.label for column in table.columns]
+    for found, units in ((known, ["J", "W"]), (table, ["×", "×"])):
+        columns = [found.columns[heads.index(of)] for of in ("Joule loss", "power")]
+        assert [column.unit for column in columns] == units
+    power = {row.cells[2]: row.cells[heads.index("power")] for row in table.rows}
+    assert power == {"fixed": "1.00", "smart": "0.40", "minheat": "0.10"} | power
+    assert "multiples of the median of fixed" in table.note
+    label = paired_figure(guessed).axes[0].get_ylabel()
+    assert label == "Final Joule loss of the legs / median of fixed"
 
 
 # -- the published outcomes ---------------------------------------------------------
