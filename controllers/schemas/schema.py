@@ -70,6 +70,12 @@ class Schema(Generic[P]):
         """
         del activation, parameters, robot
 
+    @classmethod
+    def robot_defaults(cls, robot: Robot) -> Mapping[str, Any]:
+        """Return the parameters whose default is a property of the robot."""
+        del robot
+        return {}
+
     def start(self) -> None:
         """Initialise. Called on activation, or see `ActuationSchema.start`."""
 

@@ -11,8 +11,10 @@ With `resumes` it pauses there, and continues from that stop when it has the res
 again.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf, radians
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +36,7 @@ from nao_testbed.controllers.schemas.library.common import (
     PostureStateSchema,
     resources_of_joints,
 )
+from nao_testbed.controllers.schemas.library.heat_and_battery import onset_limit
 from nao_testbed.controllers.schemas.library.move import NotPlayed
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.library import Motion, Track, sample_curve
@@ -143,7 +146,8 @@ class DanceParameters(Parameters):
     stop: bool = False
     """True: rest at the next stop until it is False again."""
     limit_degc: float = bounded(76.0, 0.0, 200.0, "°C")
-    """Rest if a motor is predicted to exceed this within `warn_s`, in °C."""
+    """Rest if a motor is predicted to exceed this within `warn_s`, in °C. Default as in
+    `hot joint watch`."""
     warn_s: float = bounded(30.0, 0.0, 36_000.0, "s")
     """Prediction time for `limit_degc`, in s; see `hot joint watch`."""
     resumes: bool = False
@@ -187,6 +191,11 @@ class Dance(PostureStateSchema[DanceParameters]):
     """Time of the last request, in s."""
     _is_at_stop = True
     """False if joints may have been moved away from the stop."""
+
+    @classmethod
+    def robot_defaults(cls, robot: Robot) -> Mapping[str, Any]:
+        """Return the limit: where the robot begins to reduce stiffness."""
+        return onset_limit(robot)
 
     @classmethod
     def needs_of(cls, parameters: DanceParameters, robot: Robot) -> tuple[str, ...]:

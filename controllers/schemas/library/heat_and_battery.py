@@ -30,13 +30,15 @@ consumption is summed up,
     P = P0 + Σ max(0, R i² + i K ω) / η,      charge = 1 - ∫ P dt / E,
 
 with R and K (joint side) of each motor [xu2012], ω the speed of its joint, E the
-capacity; power that a driven motor returns is ignored. **An estimate**: P0 and η are
-not from the robot's data, and age and temperature of the cells are unknown.
+capacity; power that a driven motor returns is ignored. **An estimate**: age and
+temperature of the cells are unknown, and P0 and η of most robots are guesses.
 """
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf, isfinite
+from typing import Any
 
 import numpy as np
 
@@ -54,13 +56,20 @@ from nao_testbed.models import Robot
 from nao_testbed.models.robot import DRIVE_EFFICIENCY, IDLE_WATT
 
 
+def onset_limit(robot: Robot) -> Mapping[str, Any]:
+    """Return `limit_degc` of a robot with thresholds: the onset of its protection."""
+    if robot.protection is None:
+        return {}
+    return {"limit_degc": robot.protection.onset_degc[0]}
+
+
 @dataclass(frozen=True, kw_only=True)
 class HotJointWatchParameters(Parameters):
     """Temperature limit and prediction times."""
 
     limit_degc: float = bounded(76.0, 0.0, 200.0, "°C")
-    """Temperature limit in °C: where a NAO begins to reduce stiffness [nao-lola]
-    [hulk], and where hotEngine disables the motor."""
+    """Temperature limit in °C. Default: where the robot begins to reduce stiffness, or
+    76 °C, that of a NAO [nao-lola] [hulk]."""
     warn_s: float = bounded(60.0, 0.0, 36_000.0, "s")
     """Warn if the limit will be reached within this time, in s."""
     window_s: float = bounded(60.0, 5.0, 3600.0, "s")
@@ -106,6 +115,11 @@ class HotJointWatch(PerceptiveSchema[HotJointWatchParameters]):
             ),
         ),
     )
+
+    @classmethod
+    def robot_defaults(cls, robot: Robot) -> Mapping[str, Any]:
+        """Return the limit: where the robot begins to reduce stiffness."""
+        return onset_limit(robot)
 
     def start(self) -> None:
         """Clear the readings."""
@@ -154,6 +168,8 @@ class HotJointWatch(PerceptiveSchema[HotJointWatchParameters]):
 
 
 GO_TO_POSTURE = "go to posture"
+COOLED_K = 15.0
+"""Default difference of the temperatures at which cooling down begins and ends."""
 RETRY_S = 10.0
 """Time between two attempts to reach the posture, in s."""
 
@@ -165,9 +181,10 @@ class CoolDownParameters(Parameters):
     posture: str = "upright"
     """Name or role of a stored posture."""
     from_degc: float = bounded(70.0, 0.0, 200.0, "°C")
-    """Temperature of the hottest motor at which the schema becomes ready, in °C."""
+    """Temperature of the hottest motor at which the schema becomes ready, in °C.
+    Default: where the robot's protection ends its first status, or 70 °C."""
     until_degc: float = 55.0
-    """Temperature below which the robot is cool, in °C."""
+    """Temperature below which the robot is cool, in °C. Default: `COOLED_K` below."""
     only_when_hot: bool = True
     """True: ready only while hot, for a parent with competing children. False: ready
     at once, and done when cool, for a sequence."""
@@ -211,6 +228,14 @@ class CoolDown(ActuationSchema[CoolDownParameters]):
         del activation
         robot.posture(parameters.posture)
 
+    @classmethod
+    def robot_defaults(cls, robot: Robot) -> Mapping[str, Any]:
+        """Return the temperatures for a robot with thresholds of its own."""
+        if robot.protection is None:
+            return {}
+        degc = robot.protection.release_degc[0]
+        return {"from_degc": degc, "until_degc": degc - COOLED_K}
+
     _is_hot = False
     _retry_s = 0.0
 
@@ -253,9 +278,10 @@ class BatteryWatchParameters(Parameters):
     charge: float = bounded(1.0, 0.0, 1.0)
     """Charge at the start of the watch, in [0, 1]."""
     idle_watts: float = bounded(IDLE_WATT, 0.0, 1000.0, "W")
-    """Power of computers, sensors and lights, in W; an estimate."""
+    """Power of computers, sensors and lights, in W. Default: that of the robot's data;
+    25 W for a NAO, an estimate."""
     efficiency: float = bounded(DRIVE_EFFICIENCY, 0.01, 1.0)
-    """Efficiency of the motors' drives, in (0, 1]; an estimate."""
+    """Efficiency of the motors' drives, in (0, 1]. Default: as in the robot's data."""
     low_from: float = bounded(0.2, 0.0, 1.0)
     """Charge at or below which it is low, in [0, 1]."""
 
@@ -288,6 +314,15 @@ class BatteryWatch(PerceptiveSchema[BatteryWatchParameters]):
         ),
     )
     MEAN_S = 10.0
+
+    @classmethod
+    def robot_defaults(cls, robot: Robot) -> Mapping[str, Any]:
+        """Return the consumption of the robot's data."""
+        battery = robot.battery
+        return {
+            "idle_watts": battery.idle_watt,
+            "efficiency": battery.drive_efficiency,
+        }
 
     def start(self) -> None:
         """Start with the charge of the parameters."""

@@ -104,7 +104,8 @@ class Instances:
                 rejects the activation. Nothing has changed.
         """
         kind = self._registry.find(activation.schema)
-        parameters = make_parameters(kind.info, activation.parameters)
+        given = {**kind.robot_defaults(self._robot), **activation.parameters}
+        parameters = make_parameters(kind.info, given)
         data = with_needs(kind, activation, parameters, self._robot)
         check_activation_data(kind, data, parameters, self._robot)
         siblings = self.roots if parent is None else parent.children

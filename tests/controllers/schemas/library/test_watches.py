@@ -20,6 +20,7 @@ from nao_testbed.controllers.schemas.library.balance import (
 )
 from nao_testbed.controllers.schemas.library.common import resources_of_all
 from nao_testbed.models import DeviceKind, Robot, default_robot_folder, load_robot
+from nao_testbed.models.roles import Thresholds
 from nao_testbed.models.values import FloatArray
 from tests.controllers.helpers import Observe
 from tests.controllers.oracle import PyBulletDynamics
@@ -307,6 +308,35 @@ def test_the_battery_loses_what_the_motors_take(robot: Robot) -> None:
     left = (0.9 - taken) * 3600.0 * robot.battery.capacity_watt_hour / power
     assert value("battery watch", "time_left_s") == pytest.approx(left, rel=1e-3)
     assert value("battery watch", "is_low") is False
+
+
+def test_limits_default_to_those_of_the_robot(robot: Robot) -> None:
+    """Temperatures by its protection, consumption by its battery; given ones count."""
+    protection = Thresholds(
+        onset_degc=(90.0, 100.0, 110.0),
+        release_degc=(84.0, 94.0, 104.0),
+        factor=(0.9, 0.5, 0.0),
+    )
+    battery = replace(robot.battery, idle_watt=60.0, drive_efficiency=0.9)
+    other = replace(robot, protection=protection, battery=battery)
+    for one, limit, begin, watts in (
+        (robot, 76.0, 70.0, 25.0),
+        (other, 90.0, 84.0, 60.0),
+        (replace(robot, protection=None), 76.0, 70.0, 25.0),
+    ):
+        body = Body.of(one)
+        for name in ("hot joint watch", "cool down", "battery watch"):
+            body.begin(name)
+        body.begin("dance", parameters={"motion": "test dance"})
+        find = body.runtime.instances.find
+        assert find("hot joint watch").parameters.limit_degc == limit
+        assert find("dance").parameters.limit_degc == limit
+        assert find("cool down").parameters.from_degc == begin
+        assert find("cool down").parameters.until_degc == begin - 15.0
+        assert find("battery watch").parameters.idle_watts == watts
+    body = Body.of(other).begin("hot joint watch", parameters={"limit_degc": 50.0})
+    watch = body.runtime.instances.find("hot joint watch")
+    assert watch.parameters.limit_degc == 50.0
 
 
 def test_a_motor_driven_from_outside_does_not_fill_the_battery(robot: Robot) -> None:
