@@ -134,10 +134,10 @@ def _in_our_units(log: Log, robot: Robot) -> Log:
     for signal in ("q", "target"):
         columns = _of_robot(log.signals.get(signal, {}), robot.joint_names)
         for factor, unit in ((np.pi / 180.0, "degrees"), (np.pi / 1800.0, "0.1°")):
-            beyond = [_is_beyond(v, n, robot) for n, v in columns.items()]
+            if sum(_is_beyond(v, n, robot) for n, v in columns.items()) <= 2:
+                break
             scaled = {n: factor * v for n, v in columns.items()}
-            fits = not any(_is_beyond(v, n, robot) for n, v in scaled.items())
-            if sum(beyond) > 2 and fits:
+            if not any(_is_beyond(v, n, robot) for n, v in scaled.items()):
                 what = f"{signal} of all joints in {unit}: converted to rad"
                 signals = _changed(log, signal, scaled)
                 log = _noted(log, "unit", log.time_s.size, what, signals=signals)
@@ -182,12 +182,13 @@ def _without_frozen(log: Log) -> Log:
         changes = np.flatnonzero(~same)
         if changes.size < MIN_ROWS or np.median(np.diff(changes)) > 1.0:
             return np.zeros(len(values), dtype=np.bool_)  # not noisy
-        edges = np.flatnonzero(np.diff([0, *same.astype(int), 0]))
+        edges = np.flatnonzero(np.diff(same, prepend=False, append=False))
         bad = np.zeros(len(values), dtype=np.bool_)
-        for begin, end in edges.reshape(-1, 2):
-            is_long = log.time_s[end] - log.time_s[begin] > FROZEN_S
-            if end - begin >= FROZEN_ROWS and is_long:
-                bad[begin : end + 1] = True
+        begin, end = edges.reshape(-1, 2).T
+        is_long = log.time_s[end] - log.time_s[begin] > FROZEN_S
+        is_long &= end - begin >= FROZEN_ROWS
+        for first, last in zip(begin[is_long], end[is_long], strict=True):
+            bad[first : last + 1] = True
         return bad
 
     noisy = ("current", "torque", "accelerometer")
@@ -205,13 +206,15 @@ def _dropped(signal: str, values: FloatArray) -> BoolArray:
     known, far = np.isfinite(values), FAR.get(signal, 0.0)
     if known.sum() < MIN_ROWS:
         return np.zeros(len(values), dtype=np.bool_)
-    middle = np.full_like(values, np.nan)
-    middle[known] = median_filter(values[known], WINDOW, mode="nearest")
-    off = np.abs(values - middle)
-    noise = NOISES * 1.4826 * float(np.nanmedian(off))
-    bad = off > (far or noise + 0.2 * float(np.nanmax(np.abs(middle))))
-    bad |= (values == 0.0) & (off > max(noise, 0.01))
-    bad &= bad.mean() < MOST_DROPPED
+    bad = np.zeros(len(values), dtype=np.bool_)
+    if np.ptp(values[known]) > far or (values == 0.0).any():
+        middle = np.full_like(values, np.nan)
+        middle[known] = median_filter(values[known], WINDOW, mode="nearest")
+        off = np.abs(values - middle)
+        noise = NOISES * 1.4826 * float(np.nanmedian(off))
+        bad = off > (far or noise + 0.2 * float(np.nanmax(np.abs(middle))))
+        bad |= (values == 0.0) & (off > max(noise, 0.01))
+        bad &= bad.mean() < MOST_DROPPED
     others = values[known & (values != 0.0)]
     if signal == "temperature" and others.size and others.min() > WARM_DEGC:
         bad |= values == 0.0  # a failed sensor reads 0

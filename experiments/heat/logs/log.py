@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nao_testbed.experiments.heat.logs.bags import is_bag, read_bag
 from nao_testbed.experiments.heat.logs.columns import (
@@ -20,17 +22,21 @@ from nao_testbed.experiments.heat.logs.columns import (
 )
 from nao_testbed.experiments.heat.logs.doubts import doubt
 from nao_testbed.experiments.heat.logs.record import Columns, Log, Repair
-from nao_testbed.experiments.heat.logs.signals import Scale, find_signal
+from nao_testbed.experiments.heat.logs.signals import SIGNALS, Scale, find_signal
 from nao_testbed.experiments.heat.logs.tables import (
-    CsvTable,
     FrameTable,
     LogTable,
+    read_csv,
     read_parquet,
 )
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.recording.channels import TIME_COLUMN
 from nao_testbed.sim.recording.run_folder import read_run
+
+LONG_ROWS = 100_000
+"""Number of rows above which signals are kept in single precision, to save memory:
+an angle is then exact to 1e-7 rad. The time keeps double precision."""
 
 
 def read_log(
@@ -64,20 +70,20 @@ def table_of(path: Path) -> LogTable:
         files = sorted(path.glob("data/**/*.parquet"))
         if not files:
             raise BadInput(f"{path} has no data/**/*.parquet; give a whole data set.")
-        return FrameTable(path, read_parquet(files[-1]))
+        return read_parquet(files[-1])
     if path.is_dir():
         run = read_run(path)
         return FrameTable(run.folder, run.frame.reset_index(), run.state)
     if path.suffix.lower() in {".parquet", ".pq"}:
-        return FrameTable(path, read_parquet(path))
-    return CsvTable(path)
+        return read_parquet(path)
+    return read_csv(path)
 
 
 def _log_of(table: LogTable, robot: Robot | None, entries: Sequence[str]) -> Log:
     matches = match_columns(table.names, robot, entries, table.first_text)
     if table.run_state is not None:
         matches = [one for one in matches if one.dialect in {OWN, GIVEN}]
-    columns = {match.column: table.numbers(match.column) for match in matches}
+    columns = _read_columns(table, matches)
     repairs = []
     if table.comma_rows:
         what = "decimal commas read as points"
@@ -98,7 +104,7 @@ def _log_of(table: LogTable, robot: Robot | None, entries: Sequence[str]) -> Log
         repairs.append(Repair(kind="name", rows=len(done), what=what))
     ours = {match.column: match.name for match in done}
     names = [ours.get(name, name) for name in table.names]
-    data = {match.name: columns[match.column] for match in done}
+    data = {match.name: columns.pop(match.column) for match in done}
     log = _build(table.path, names, data)
     return replace(
         log,
@@ -107,6 +113,22 @@ def _log_of(table: LogTable, robot: Robot | None, entries: Sequence[str]) -> Log
         repairs=(*repairs, *said, *log.repairs),
         matches=tuple(done),
     )
+
+
+def _read_columns(table: LogTable, matches: list[Match]) -> dict[str, FloatArray]:
+    """Return the values of columns; signals of a long log in single precision."""
+    columns: dict[str, FloatArray] = {}
+    block: NDArray[Any] = np.empty((0, 0), np.float32)  # one: the heap stays compact
+    for k, match in enumerate(matches):
+        values = table.numbers(match.column)
+        is_long = values.size > LONG_ROWS and values.dtype != np.float32
+        if is_long and match.name not in {TIME, *SIGNALS[TIME_COLUMN]}:
+            if not block.size:
+                block = np.empty((len(matches), values.size), np.float32)
+            block[k] = values
+            values = block[k]
+        columns[match.column] = values
+    return columns
 
 
 def _named(
@@ -138,7 +160,7 @@ def _named(
     return found, [Repair(kind="name", rows=len(numbered), what=what)]
 
 
-def _build(path: Path, names: list[str], columns: Columns) -> Log:
+def _build(path: Path, names: list[str], columns: dict[str, FloatArray]) -> Log:
     """Group the columns of a source by signal, and convert their units."""
     signals: dict[str, dict[str, FloatArray]] = {}
     log = Log(path=path, names=tuple(names), signals=signals)
@@ -146,11 +168,15 @@ def _build(path: Path, names: list[str], columns: Columns) -> Log:
     repairs = {}
     if n := sum(int(np.isinf(values).sum()) for values in columns.values()):
         repairs[f"{n} infinite numbers: treated as missing"] = ("missing", n)
-    for name, values in columns.items():
+    for name in list(columns):
+        values = columns.pop(name)
         signal, member, unit = find_signal(name) or ("", "", Scale())
         log.column(member, signal)
-        known = np.where(np.isfinite(values), values, np.nan)
-        signals.setdefault(signal, {})[member] = unit.factor * known + unit.offset
+        if np.isinf(values).any():
+            values = np.where(np.isfinite(values), values, np.nan)
+        if unit != Scale():
+            values = unit.factor * values + unit.offset
+        signals.setdefault(signal, {})[member] = values
         if unit.offset:
             what = f"{name.partition('.')[0]} converted to °C"
             repairs[what] = ("unit", values.size)

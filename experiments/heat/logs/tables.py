@@ -11,10 +11,13 @@ import csv
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nao_testbed.models import BadInput
 from nao_testbed.models.files import read_text
@@ -22,6 +25,7 @@ from nao_testbed.models.values import FloatArray, number_of
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 SEPARATORS = (",", ";", "\t", "|")
 MISSING = frozenset({"", "-", "na", "n/a", "nan", "none", "null"})
@@ -110,28 +114,79 @@ class FrameTable:
         return str(self._frame[name].iloc[0]) if len(self._frame) else ""
 
 
-def read_parquet(path: Path) -> "pd.DataFrame":
-    """Read a Parquet file; its index and the items of lists become columns.
+class ParquetTable:
+    """Table from a Parquet file, whose columns are read one at a time."""
+
+    lines: Sequence[int] = ()
+    comma_rows = 0
+    run_state = None
+
+    def __init__(self, path: Path) -> None:
+        """Open a file; its index becomes a column, if it has a name or dates.
+
+        Raises:
+            OSError, ValueError, pyarrow.ArrowException: it cannot be read.
+        """
+        import pyarrow as pa  # noqa: PLC0415  # slow
+        import pyarrow.parquet as pq  # noqa: PLC0415  # slow
+
+        self.path = path
+        self._file = pq.ParquetFile(path)
+        if not self._file.metadata.num_rows:
+            raise BadInput(f"{path} has no rows; give a file with data.")
+        schema = self._file.schema_arrow
+        self.is_nested = any(map(pa.types.is_nested, schema.types))
+        index = (schema.pandas_metadata or {}).get("index_columns", [])
+        index = [name for name in index if isinstance(name, str)]
+        self._stored = {name: name for name in schema.names if name not in index}
+        for name in index:
+            if not name.startswith("__index_level"):
+                self._stored = {name: name, **self._stored}
+            elif pa.types.is_timestamp(schema.field(name).type):
+                self._stored = {"index": name, **self._stored}
+        self.names = list(self._stored)
+
+    def numbers(self, name: str) -> FloatArray:
+        """Return the (n,) numbers of a column, dates in s.
+
+        Raises:
+            BadInput: the column has other contents.
+        """
+        column = self._column(name)
+        if str(column.type) in {"float", "double"} and not column.null_count:
+            parts = [_array(chunk) for chunk in column.chunks]
+            return np.concatenate(parts).astype(np.float64, copy=False)
+        return FrameTable(self.path, column.to_pandas().to_frame(name)).numbers(name)
+
+    def first_text(self, name: str) -> str:
+        """Return the first cell of a column."""
+        return str(self._column(name)[0])
+
+    def _column(self, name: str) -> "pa.ChunkedArray":
+        return self._file.read([self._stored[name]], use_threads=False).column(0)
+
+
+def read_parquet(path: Path) -> LogTable:
+    """Open a Parquet file; its index and the items of lists become columns.
 
     Raises:
         BadInput: the file is not a Parquet file, or has no rows.
     """
-    import pandas as pd  # noqa: PLC0415  # slow
     import pyarrow as pa  # noqa: PLC0415  # slow
 
     try:
-        frame = pd.read_parquet(path)
+        table = ParquetTable(path)
+        if not table.is_nested:
+            return table
+        import pandas as pd  # noqa: PLC0415  # slow
+
+        return FrameTable(path, _without_lists(pd.read_parquet(path), path))
     except (OSError, ValueError, pa.ArrowException) as error:
+        why = getattr(error, "strerror", None) or str(error).splitlines()[0]
         raise BadInput(
-            f"{path} cannot be read as Parquet: {str(error).splitlines()[0]} Give a "
-            "Parquet file, a CSV file (.csv) or a run folder."
+            f"{path} cannot be read as Parquet: {why}. Give a Parquet file, a CSV file "
+            "(.csv) or a run folder."
         ) from error
-    if frame.empty:
-        raise BadInput(f"{path} has no rows; give a file with data.")
-    frame = _without_lists(frame, path)
-    is_numbered = isinstance(frame.index, pd.RangeIndex)
-    is_named = frame.index.name is not None or frame.index.dtype.kind == "M"
-    return frame if is_numbered or not is_named else frame.reset_index()
 
 
 def _without_lists(frame: "pd.DataFrame", path: Path) -> "pd.DataFrame":
@@ -317,3 +372,139 @@ class CsvTable:
         if any(map(_DECIMAL_COMMA.fullmatch, map(str.strip, texts))):
             self.comma_rows = len(texts)
         return np.array(values)
+
+
+LONG_BYTES = 20_000_000
+"""Size above which a plain CSV file is read by pyarrow, in blocks."""
+BLOCK_BYTES = 500_000
+CLOCK = 0.7
+"""Share of rows in which a clock advances; its column keeps double precision."""
+
+
+class LongCsvTable:
+    """Table from a long, plain CSV file; signals are kept in single precision.
+
+    A file is plain if its first line names the columns and every cell below is a number
+    or missing, except in columns of text. `read_csv` reads other files.
+    """
+
+    run_state = None
+    comma_rows = 0
+
+    def __init__(self, path: Path) -> None:
+        """Read the rows of a file.
+
+        Raises:
+            ValueError, OSError, pyarrow.ArrowException: the file is not plain.
+        """
+        import pyarrow as pa  # noqa: PLC0415  # slow
+        from pyarrow import csv as pacsv  # noqa: PLC0415  # slow
+
+        self.path = path
+        with path.open(encoding="utf-8-sig") as file:
+            head, first = file.readline(), file.readline()
+        separator = max(SEPARATORS, key=head.count)
+        rows = csv.reader([head, first], delimiter=separator, skipinitialspace=True)
+        names, self._first = ([cell.strip() for cell in row] for row in rows)
+        is_plain = len(names) == len(self._first) == len({*names, ""}) - 1
+        is_other = any(
+            _DECIMAL_COMMA.fullmatch(c) or _DATE.match(c) for c in self._first
+        )
+        is_other |= separator not in head
+        if not is_plain or is_other or _COMMENT.match(head) or _is_numbers(head):
+            raise ValueError(head)
+        self.names = names
+        cells = dict(zip(names, self._first, strict=True))
+        numeric = [n for n, c in cells.items() if c.lower() in MISSING or _is_number(c)]
+        kinds = dict.fromkeys(names, pa.string()) | dict.fromkeys(numeric, pa.float64())
+        reader = pacsv.open_csv(
+            path,
+            pacsv.ReadOptions(
+                column_names=names,
+                skip_rows=1,
+                block_size=BLOCK_BYTES,
+                use_threads=False,
+            ),
+            pacsv.ParseOptions(delimiter=separator, ignore_empty_lines=False),
+            pacsv.ConvertOptions(
+                column_types=kinds,
+                include_columns=numeric,
+                null_values=[
+                    v for m in MISSING for v in (m, m.upper(), m.title(), "NaN")
+                ],
+            ),
+        )
+        block = np.empty((len(numeric), _count_lines(path)), np.float32)
+        self._columns: dict[str, NDArray[Any]] = {}
+        n = 0
+        for batch in reader:
+            to = n + batch.num_rows
+            for k, column in enumerate(batch.columns):
+                values = _array(column)
+                name = numeric[k]
+                if not n:
+                    is_clock = (np.diff(values) > 0.0).mean() > CLOCK
+                    whole = np.empty(block.shape[1]) if is_clock else block[k]
+                    self._columns[name] = whole
+                self._columns[name][n:to] = values
+            n = to
+        self._columns = {name: values[:n] for name, values in self._columns.items()}
+        self.lines = range(2, 2 + n)
+
+    def numbers(self, name: str) -> FloatArray:
+        """Return the (n,) numbers of a column, NaN for empty cells.
+
+        Raises:
+            BadInput: a cell is not a number.
+        """
+        if name in self._columns:
+            return self._columns[name]
+        return self._texts.numbers(name)  # the error names the cells
+
+    @cached_property
+    def _texts(self) -> CsvTable:
+        return CsvTable(self.path)
+
+    def first_text(self, name: str) -> str:
+        """Return the first cell of a column."""
+        return self._first[self.names.index(name)]
+
+
+def _array(column: "pa.Array") -> NDArray[Any]:
+    """Return the numbers of a column, NaN for missing ones."""
+    if column.null_count:
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    kind = np.float64 if str(column.type) == "double" else np.float32
+    values = np.frombuffer(
+        column.buffers()[1], kind
+    )  # `to_numpy` imports pandas, 60 MB
+    return values[column.offset : column.offset + len(column)]
+
+
+def _count_lines(path: Path) -> int:
+    with path.open("rb") as file:
+        return 1 + sum(
+            part.count(b"\n") for part in iter(partial(file.read, 1 << 20), b"")
+        )
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        number_of(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def read_csv(path: Path) -> LogTable:
+    """Read a text file.
+
+    Raises:
+        BadInput: the file cannot be read, or has no rows.
+    """
+    if path.is_file() and path.stat().st_size > LONG_BYTES:
+        import pyarrow as pa  # noqa: PLC0415  # slow
+
+        with suppress(ValueError, StopIteration, OSError, csv.Error, pa.ArrowException):
+            return LongCsvTable(path)
+    return CsvTable(path)

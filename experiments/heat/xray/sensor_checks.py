@@ -74,6 +74,7 @@ def check_sensors(log: Log, robot: Robot) -> Log:
         )
         repairs.append(Repair(kind="gap", rows=k, what=what))
         rows, time_s = rows[k:], time_s[k:]
+    used = slice(None) if rows.size == log.time_s.size else rows  # a slice is no copy
     signals: dict[str, Columns] = {TIME_COLUMN: {"": time_s}}
     for signal in READ:
         reading = READINGS["current" if signal == "torque" else signal]
@@ -86,8 +87,8 @@ def check_sensors(log: Log, robot: Robot) -> Log:
             if member not in members:
                 what = f"{log.path}: {signal} of"
                 raise UnknownName(what, member, members, robot.name)
-            if np.isfinite(values[rows]).any():
-                known[member] = values[rows]
+            if np.isfinite(values[used]).any():
+                known[member] = values[used]
                 continue
             what = f"{member} has a column without a value: left out"
             repairs.append(Repair(kind="missing", rows=rows.size, what=what))

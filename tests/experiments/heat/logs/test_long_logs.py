@@ -1,0 +1,97 @@
+"""Long logs: the same numbers as short ones, in little memory."""
+
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from nao_testbed.experiments.heat.logs import tables
+from nao_testbed.experiments.heat.logs.log import LONG_ROWS, read_log
+from nao_testbed.experiments.heat.logs.record import Log
+from nao_testbed.experiments.heat.logs.tables import LongCsvTable, read_csv
+from nao_testbed.models import BadInput, Robot
+from tests.experiments.heat.logs import writers
+
+SINGLE = 1e-6
+"""Relative precision of the signals of a long log."""
+
+
+def assert_same(one: Log, other: Log) -> None:
+    assert one.signals.keys() == other.signals.keys()
+    assert [r.what for r in one.repairs] == [r.what for r in other.repairs]
+    np.testing.assert_array_equal(one.time_s, other.time_s)
+    for signal, members in one.signals.items():
+        for name, values in members.items():
+            also = other.signals[signal][name]
+            np.testing.assert_allclose(values, also, rtol=SINGLE, atol=1e-9)
+
+
+@pytest.mark.parametrize("writer", [writers.plotjuggler, writers.rostopic])
+def test_a_csv_file_read_in_blocks_gives_the_same_log(
+    writer: Callable[[pd.DataFrame, Robot, Path], Path],
+    nao_frame: pd.DataFrame,
+    nao: Robot,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Empty cells, epoch times and columns of text included."""
+    path = writer(nao_frame, nao, tmp_path)
+    short = read_log(path, nao)
+    monkeypatch.setattr(tables, "LONG_BYTES", 0)
+    monkeypatch.setattr(tables, "BLOCK_BYTES", 10_000)
+    assert isinstance(read_csv(path), LongCsvTable)
+    assert_same(read_log(path, nao), short)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("time_s,q.a\n0,1\n" + "1,2\n" * 9000 + "2,oops\n", r":9003: .*'oops'"),
+        ("time_s,q.a\n0,1\n" + "1,2\n" * 9000 + "2\n", r":9003: 1 cells"),
+        ("time_s,q.a\n0,\n1,2\n", None),
+        ("\ufefftime_s;q.a\n0,5;1,5\n1,5;2,5\n", None),
+        ("# made by hand\ntime_s,q.a\n0,1\n1,2\n", None),
+        ("time_s q.a\n0 1\n1 2\n", None),
+        ("2020-01-01 00:00:00,1\n2020-01-01 00:00:01,1\n", "header"),
+    ],
+)
+def test_a_file_that_is_not_plain_is_read_or_refused_as_a_short_one(
+    text: str, message: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(text, encoding="utf-8")
+    if message is None:
+        short = read_log(path)
+        monkeypatch.setattr(tables, "LONG_BYTES", 0)
+        assert_same(read_log(path), short)
+        return
+    monkeypatch.setattr(tables, "LONG_BYTES", 0)
+    with pytest.raises(BadInput, match=message):
+        read_log(path)
+
+
+@pytest.mark.slow
+def test_a_long_parquet_log_takes_little_more_than_its_signals(
+    nao_frame: pd.DataFrame, nao: Robot, tmp_path: Path
+) -> None:
+    """Single precision, one column at a time: half the size of the data frame."""
+    names = [f"{s}.{n}" for s in ("q", "target") for n in nao.joint_names]
+    rows = np.arange(LONG_ROWS + 1) % len(nao_frame)
+    frame = nao_frame[names].iloc[rows].reset_index(drop=True)
+    frame.insert(0, "time_s", 0.02 * np.arange(len(frame)))
+    path = tmp_path / "long.parquet"
+    frame.to_parquet(path)
+    size = int(frame.memory_usage(index=False).sum())
+    tracemalloc.start()
+    log = read_log(path, nao)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 0.8 * size
+    assert log.time_s.dtype == np.float64
+    np.testing.assert_array_equal(log.time_s, frame["time_s"])
+    np.testing.assert_allclose(
+        log.signals["q"]["LKneePitch"], frame["q.LKneePitch"], rtol=SINGLE
+    )
