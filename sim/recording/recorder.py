@@ -6,10 +6,11 @@
 
 The folder holds `meta.json`, whose state goes from `running` to `done` or `failed:
 why`; `events.jsonl`, one line per event, written at once; and parts
-`part-00000.parquet` and so on, each with at most 30 s of simulated time, complete or
-absent. Rows younger than the last part are in memory and lost on kill -9: at most 30 s
-of wall time, at first 2 s, and never more than the later half of the run. `LastSecond`
-keeps the last second at full rate, for the diagnosis of a diverged simulation.
+`part-00000.parquet` and so on, each with at most 1500 rows (30 s of physics at 50 Hz),
+complete or absent. Rows younger than the last part are in memory and lost on kill -9:
+at most 30 s of wall time, at first 2 s, and never more than the later half of the run.
+`LastSecond` keeps the last second at full rate, for the diagnosis of a diverged
+simulation.
 """
 
 import contextlib
@@ -148,9 +149,6 @@ class LastSecond:
         return path
 
 
-PART_S = 30.0
-"""Largest simulated time of a part, in s."""
-
 WALL_S = 30.0
 """Longest time that a row waits for its part, in s of the wall clock."""
 
@@ -159,8 +157,8 @@ FIRST_WALL_S = 2.0
 
 EVENTS_FILE = "events.jsonl"
 
-_ROWS = 2048
-"""Largest number of rows of a part; 30 s at 50 Hz are 1500."""
+_ROWS = 1500
+"""Largest number of rows of a part: 30 s at 50 Hz."""
 
 
 class Recorder:
@@ -205,7 +203,6 @@ class Recorder:
         self._n_rows = 0
         self._n_written = 0
         self._n_parts = 0
-        self._first_s = 0.0
         self._last_s = -np.inf
         self._begin = self._deadline = np.inf
         self._is_closed = False
@@ -232,17 +229,12 @@ class Recorder:
                 f"in time. Start another run after going back to a snapshot."
             )
         n = self._n_rows
-        if n and (
-            time_s - self._first_s >= PART_S
-            or n == _ROWS
-            or time.monotonic() >= self._deadline
-        ):
+        if n and (n == _ROWS or time.monotonic() >= self._deadline):
             self.flush()
             n = 0
         self._layout.fill(self._block[n], values)
         self._time[n] = time_s
         if n == 0:
-            self._first_s = time_s
             now = time.monotonic()
             self._begin = min(self._begin, now)
             wait_s = max(FIRST_WALL_S, now - self._begin)

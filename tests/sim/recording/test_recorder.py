@@ -108,14 +108,17 @@ def test_who_names_the_folder_above_runs_is_told_which_are_in_it(
         read_run(tmp_path)
 
 
-def test_a_part_holds_at_most_30_seconds(tmp_path: Path) -> None:
+@pytest.mark.parametrize("pace", [1.0, 50.0])
+def test_a_part_holds_at_most_30_seconds_of_physics(
+    tmp_path: Path, pace: float
+) -> None:
     folder = create_run_folder(tmp_path, "small")
     with Recorder(folder, CHANNELS, _meta()) as recorder:
-        _record(recorder, _times(70.0))
+        _record(recorder, pace * _times(70.0))  # 50: fast-forward, a row per second
     parts = sorted(folder.glob("part-*.parquet"))
     spans = [pq.read_table(part)["time_s"].to_numpy() for part in parts]
     assert [part.name for part in parts] == [f"part-0000{i}.parquet" for i in range(3)]
-    assert all(span[-1] - span[0] < 30.0 for span in spans)
+    assert all(span[-1] - span[0] < 30.0 * pace for span in spans)
 
 
 @pytest.mark.parametrize("before", [0, 3, 4000])
@@ -197,7 +200,7 @@ def test_more_rows_than_the_block_become_more_parts(tmp_path: Path) -> None:
     times = 0.001 * np.arange(1, 6001)
     with Recorder(folder, CHANNELS, _meta()) as recorder:
         _record(recorder, times)
-    assert len(list(folder.glob("part-*.parquet"))) == 3
+    assert len(list(folder.glob("part-*.parquet"))) == 4
     assert np.array_equal(read_run(folder).frame.index, times)
 
 
