@@ -288,15 +288,13 @@ class Camera:
         row = self.height / 2.0 - scale * eye[..., 1] / depth
         return np.stack([column, row], axis=-1), depth
 
-    def rays(self) -> FloatArray:
-        """Return (height, width, 3): the world vector of each pixel at depth 1 m."""
+    def rays(self, every: int = 1) -> FloatArray:
+        """Return (h, w, 3): the world vector of every n-th pixel at depth 1 m."""
         scale = 2.0 * np.tan(np.deg2rad(self.fov_deg) / 2.0) / self.height
-        x = scale * (np.arange(self.width) + 0.5 - self.width / 2.0)
-        y = -scale * (np.arange(self.height) + 0.5 - self.height / 2.0)
-        eye = np.stack(
-            [*np.meshgrid(x, y), np.full((self.height, self.width), -1.0)], axis=-1
-        )
-        rays: FloatArray = eye @ self.rotation()
+        x = scale * (np.arange(0, self.width, every) + 0.5 - self.width / 2.0)
+        y = -scale * (np.arange(0, self.height, every) + 0.5 - self.height / 2.0)
+        right, up, back = self.rotation()
+        rays: FloatArray = x[:, None] * right + (y[:, None] * up - back)[:, None]
         return rays
 
 

@@ -55,6 +55,7 @@ class DrawnRobot:
         absent = {j.link for j in robot.joints if j.name in robot.absent_joints}
         self._shapes = [one for one in shapes if one.link not in absent]
         self._engine = engine
+        self._placed: tuple[FloatArray, FloatArray] | None = None
         drums = tuple(drum_of(name) for name in robot.joint_names)
         self.links = (*(link.name for link in robot.links), *drums)
         names = [(one.joint and drum_of(one.joint)) or one.link for one in self._shapes]
@@ -71,6 +72,7 @@ class DrawnRobot:
     ) -> None:
         """Set the pose: joint angles in rad, base link frame in m and x y z w."""
         self._engine.place(q, base_position, base_quaternion)
+        self._placed = None
 
     def base_pose(self) -> tuple[FloatArray, FloatArray]:
         """Return position (3,) in m and quaternion (4,) of the base link frame."""
@@ -80,20 +82,23 @@ class DrawnRobot:
         """Return position (3,) in m and rotation (3, 3) of a link frame."""
         return self._engine.link_pose(link)
 
-    def render(self, camera: Camera) -> Rendering:
-        """Return a camera's picture of the robot."""
-        corners, normals = self._in_the_world()
+    def render(self, camera: Camera, *, is_lit: bool = True) -> Rendering:
+        """Return a camera's picture of the robot; without light it is black."""
+        if self._placed is None:
+            self._placed = self._in_the_world()
+        corners, normals = self._placed
         number, depth, weights = fill(camera, corners)
-        seen = number >= 0
-        light = np.zeros(number.shape)
+        seen = np.nonzero(number >= 0)
         of = number[seen]
-        light[seen] = self._grey[of] * lit(camera, normals[of], weights[seen])
+        grey = np.zeros(number.shape, dtype=np.uint8)
+        if is_lit:
+            light = self._grey[of] * lit(camera, normals[of], weights[seen])
+            grey[seen] = np.clip(np.rint(light), 0, 255)
         link = np.full(number.shape, -1, dtype=np.int32)
         link[seen] = self._link[of]
-        grey = np.clip(np.rint(light), 0, 255).astype(np.uint8)
         return Rendering(
             camera=camera,
-            rgb=np.repeat(grey[..., None], 3, axis=2),
+            rgb=np.broadcast_to(grey[..., None], (*grey.shape, 3)),
             depth=depth,
             link=link,
             links=self.links,
@@ -178,8 +183,8 @@ def fill(
     weights = np.zeros((*shape, 3))
     with np.errstate(divide="ignore", invalid="ignore"):
         pixel, depth = camera.project(corners)
-    is_seen = ((depth > camera.near) & (depth < camera.far)).all(axis=1)
-    of = np.flatnonzero(is_seen)
+    a, b, c = ((depth > camera.near) & (depth < camera.far)).T
+    of = np.flatnonzero(a & b & c)
     _fill(pixel[of], 1.0 / depth[of], of, number, inverse, weights)
     with np.errstate(divide="ignore"):
         return number, 1.0 / inverse, weights

@@ -118,8 +118,8 @@ def robot_figure(
     from matplotlib.cm import ScalarMappable  # noqa: PLC0415  # heavy
     from matplotlib.colors import Normalize  # noqa: PLC0415  # heavy
 
-    height, width, _ = next(iter(views.values())).painted({}).shape
-    panel_width = max(MIN_WIDTH, PANEL_HEIGHT * width / height)
+    camera = next(iter(views.values())).rendering.camera
+    panel_width = max(MIN_WIDTH, PANEL_HEIGHT * camera.width / camera.height)
     lines = {
         name: _wrapped(text, int(panel_width / (LETTER_WIDTH * 10.0 / 72.0)))
         for name, text in remarks.items()
@@ -186,7 +186,7 @@ def _draw_trial(
     """Draw one robot with its remark above, and a line to its hottest joint."""
     image = view.painted(temperatures)
     height, width, _ = image.shape
-    axes.imshow(image, interpolation="lanczos", aspect="equal")
+    axes.imshow(image, interpolation="antialiased", aspect="equal")
     axes.set_axis_off()
     if remark:
         axes.annotate(

@@ -87,36 +87,47 @@ def lit(
     """
     is_robot = rendering.link >= 0
     camera = rendering.camera
-    to_ground = ground_depth(camera, normal)
-    is_ground = ~is_robot & np.isfinite(to_ground)
-    to_ground = np.where(is_ground, to_ground, 1.0)
-    points = np.array(camera.eye) + camera.rays() * to_ground[..., None]
     # Shadows are blurred: one value per shown pixel is enough.
-    block = np.ones((OVERSAMPLING, OVERSAMPLING))
-    sparse = points[:: len(block), :: len(block)]
-    on_ground = np.kron(covered(sparse, sun, 5.0), block)
-    beneath = np.kron(covered(sparse, sky, 12.0), block)
+    n = OVERSAMPLING
+    sparse, is_ground = _on_ground(camera, normal, n)
+    ground = 1.0 - 0.12 * covered(sparse, sun, 5.0)
+    ground *= 1.0 - 0.2 * covered(sparse, sky, 12.0)
+    ground = ground.repeat(n, axis=0).repeat(n, axis=1)
+    if normal[2] < np.cos(LEVEL):
+        lines = ground_lines(_on_ground(camera, normal)[0], normal)
+        ground *= 1.0 - LINE_DARKNESS * lines
+    is_ground = is_ground.repeat(n, axis=0).repeat(n, axis=1)
+    ground = 1.0 - (1.0 - ground) * is_ground * _fade(*is_robot.shape)
 
     body = (1.12 * rendering.rgb[..., 0] / 255.0).clip(0.0, 1.0)
-    ground = (1.0 - 0.12 * on_ground) * (1.0 - 0.2 * beneath)
-    if normal[2] < np.cos(LEVEL):
-        ground *= 1.0 - LINE_DARKNESS * ground_lines(points, normal)
-    ground = 1.0 - (1.0 - ground) * is_ground * _fade(*body.shape)
-    image = np.where(
-        is_robot[..., None], body[..., None], ground[..., None] * BACKGROUND
-    )
+    image = ground[..., None] * BACKGROUND
+    image[is_robot] = body[is_robot, None]
     return image, body
 
 
-def ground_depth(camera: Camera, normal: FloatArray) -> FloatArray:
+def _on_ground(
+    camera: Camera, normal: FloatArray, every: int = 1
+) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """Return what every n-th pixel sees: points (h, w, 3) in m, and if of the ground.
+
+    Points above the horizon are at depth 1 m.
+    """
+    depth = ground_depth(camera, normal, every)
+    is_ground = np.isfinite(depth)
+    depth[~is_ground] = 1.0
+    return np.array(camera.eye) + camera.rays(every) * depth[..., None], is_ground
+
+
+def ground_depth(camera: Camera, normal: FloatArray, every: int = 1) -> FloatArray:
     """Return (h, w) depth of the ground along the line of sight in m; inf beyond it.
 
     Args:
         camera: camera of the picture.
         normal: (3,) normal of the ground, a plane through the origin.
+        every: step between the pixels, in both directions.
     """
     with np.errstate(divide="ignore"):
-        depth = -np.dot(camera.eye, normal) / (camera.rays() @ normal)
+        depth = -np.dot(camera.eye, normal) / (camera.rays(every) @ normal)
     is_seen = (depth > 0.0) & (depth < 2.0 * camera.far)
     found: FloatArray = np.where(is_seen, depth, np.inf)
     return found
@@ -199,9 +210,10 @@ class RobotView:
                 colour = np.array(colour_of(degc))
                 image[seen] = colour * (0.45 + 0.55 * self.light[seen][:, None])
         n = OVERSAMPLING
-        height, width, _ = image.shape
-        small = image.reshape(height // n, n, width // n, n, 3).mean(axis=(1, 3))
-        pixels: NDArray[np.uint8] = (255.0 * small).round().astype(np.uint8)
+        total = np.zeros_like(image[::n, ::n])
+        for first in np.ndindex(n, n):
+            total += image[first[0] :: n, first[1] :: n]
+        pixels: NDArray[np.uint8] = (255.0 / n**2 * total).round().astype(np.uint8)
         return pixels
 
 
@@ -226,7 +238,11 @@ def colour_map() -> "Colormap":
     return ListedColormap(colormaps["inferno"](np.linspace(0.14, 0.84, 256)))
 
 
-def view_robot(robot: Robot, posture: str, height: int = 760) -> RobotView:
+HEIGHT = 690
+"""Height of a painted image in pixels: that of `robot_picture`, which shows it 1:1."""
+
+
+def view_robot(robot: Robot, posture: str, height: int = HEIGHT) -> RobotView:
     """Draw a robot in a posture, seen from the front left; see `view_robots`.
 
     Raises:
@@ -237,7 +253,7 @@ def view_robot(robot: Robot, posture: str, height: int = 760) -> RobotView:
 
 
 def view_robots(
-    robot: Robot, poses: Sequence[Pose], height: int = 760, slope_deg: float = 0.0
+    robot: Robot, poses: Sequence[Pose], height: int = HEIGHT, slope_deg: float = 0.0
 ) -> list[RobotView]:
     """Draw a robot in several poses at one scale.
 
@@ -259,8 +275,8 @@ def view_robots(
         for one, camera in zip(drawn, cameras, strict=True):
             rendering = one.render(camera)
             seen = rendering.positions()[rendering.link >= 0]
-            sun = one.render(lamp(seen, LIGHT))
-            sky = one.render(lamp(seen, np.array([1e-3, 0.0, 1.0])))
+            sun = one.render(lamp(seen, LIGHT), is_lit=False)
+            sky = one.render(lamp(seen, np.array([1e-3, 0.0, 1.0])), is_lit=False)
             views.append(_view(robot, rendering, sun, sky, normal))
     finally:
         for one in drawn:
