@@ -14,7 +14,9 @@ from pathlib import Path
 
 import lazy_loader
 
-if Path(sys.argv[0]).stem == "nao-testbed":  # the command, which takes time to load
+IS_COMMAND = Path(sys.argv[0]).stem == "nao-testbed"
+"""True in the process of the command, in which no other code runs."""
+if IS_COMMAND:  # it takes time to load
     from nao_testbed.experiments.common.signals import end_while_loading
 
     end_while_loading()

@@ -27,3 +27,5 @@ from .sweep.spec import SweepSpec as SweepSpec
 from .sweep.spec_file.read_spec import read_spec as read_spec
 from .sweep.sweep_table import Sweep as Sweep
 from .sweep.sweep_table import read_sweep as read_sweep
+
+IS_COMMAND: bool

@@ -18,6 +18,7 @@ from multiprocessing.connection import wait as wait_for_any
 from multiprocessing.sharedctypes import Synchronized
 from typing import Any, Generic, TypeVar
 
+from nao_testbed.experiments import IS_COMMAND
 from nao_testbed.experiments.common.signals import (
     GRACE_S,
     ORPHANED,
@@ -25,6 +26,7 @@ from nao_testbed.experiments.common.signals import (
     raise_on_stop,
 )
 from nao_testbed.models.system import (
+    CAN_FORK,
     END_SIGNALS,
     STOP,
     Connection,
@@ -46,20 +48,28 @@ block it."""
 class Worker(Generic[ResultT]):
     """Process for one task.
 
-    Its standard input is empty. It must end the processes that it starts.
+    Its standard input is empty. It must end the processes that it starts. Of the
+    command it is a fork, which has all modules and robots in memory; in other programs
+    it is a new process, since their threads may hold locks.
     """
 
-    def __init__(self, work: Callable[[Send], ResultT]) -> None:
+    def __init__(
+        self,
+        work: Callable[[Send], ResultT],
+        *,
+        is_fork: bool = IS_COMMAND and CAN_FORK,
+    ) -> None:
         """Start the process.
 
         Args:
             work: pickled function of the sender of messages. Its result is pickled
                 too; an exception ends the process, so it should be returned instead.
+            is_fork: True: fork this process; False: import everything in a new one.
 
         Raises:
             KeyboardInterrupt: a signal arrived during the start.
         """
-        context = mp.get_context("spawn")
+        context: Any = mp.get_context("fork" if is_fork else "spawn")
         self._line, theirs = context.Pipe(duplex=False)
         self._order = context.Value("i", 0)
         self._process = context.Process(target=_run, args=(theirs, self._order, work))

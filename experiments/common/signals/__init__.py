@@ -24,9 +24,6 @@ ORPHANED = -1
 """Number used instead of a signal if the parent process was killed."""
 
 
-_MAIN = threading.main_thread()
-
-
 class StoppedBySignal(KeyboardInterrupt):
     """A signal asked this process to end."""
 
@@ -100,7 +97,7 @@ def _end(number: int, frame: FrameType | None) -> None:
 
 def _end_if_over(number: int) -> None:
     """End a process that only waits for threads, where no code would catch errors."""
-    if not _MAIN.is_alive():
+    if not threading.main_thread().is_alive():
         os._exit(128 + number)
 
 
@@ -110,8 +107,8 @@ def raise_on_stop(order: "Synchronized[int]") -> None:
     Args:
         order: shared with the ordering process: a signal, or `ORPHANED`.
     """
-    global _order  # noqa: PLW0603  # one a process
-    _order = order
+    global _depth, _order  # one a process
+    _depth, _order = 0, order  # in a fork, the depth of its parent
     signal.signal(STOP, _stop)
     enable_stop(lambda: order.value != 0)
 
@@ -250,11 +247,12 @@ def exit_despite_threads(status: int) -> None:
     """
 
     def end() -> None:
-        threading.main_thread().join()
+        main.join()
         time.sleep(GRACE_S)
         os._exit(status)
 
-    if any(not t.daemon for t in threading.enumerate() if t is not _MAIN):
+    main = threading.main_thread()
+    if any(not t.daemon for t in threading.enumerate() if t is not main):
         threading.Thread(target=end, daemon=True).start()
 
 

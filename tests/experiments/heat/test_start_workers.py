@@ -17,7 +17,7 @@ from nao_testbed.experiments.common.signals import (
     install_stop_handlers,
 )
 from nao_testbed.experiments.common.workers import Send, Worker, start_workers
-from nao_testbed.models.system import END_SIGNALS, interrupt
+from nao_testbed.models.system import CAN_FORK, END_SIGNALS, interrupt
 from tests.processes import can_signal
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -90,11 +90,41 @@ def _crash(send: Send) -> None:
     os._exit(3)
 
 
+def _read_memory(send: Send) -> tuple[int, str]:
+    """Return what the parent put into memory, and what a stop does within a cycle."""
+    try:
+        with deferred_signals(patience_s=60.0) as check:
+            send("under way")
+            while True:
+                time.sleep(0.01)
+                check()
+    except StoppedBySignal as stop:
+        return len(_IN_MEMORY), str(stop)
+
+
+_IN_MEMORY: list[int] = []
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_a_forked_worker_has_the_memory_of_its_parent_and_stops_by_order() -> None:
+    _IN_MEMORY.append(1)
+    with deferred_signals():
+        worker: Worker[tuple[int, str]] = Worker(_read_memory, is_fork=True)
+        while not worker.messages():
+            wait(worker.waitable)
+        worker.request_stop(signal.SIGTERM)
+        worker.close()
+    assert worker.result == (1, "stopped by SIGTERM")
+
+
 @pytest.mark.slow(covers=False)
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+@pytest.mark.parametrize("is_fork", [False, CAN_FORK])
 def test_a_worker_that_ends_itself_for_foreign_code_is_told_of_once(
-    capfd: pytest.CaptureFixture[str],
+    capfd: pytest.CaptureFixture[str], is_fork: bool
 ) -> None:
-    worker: Worker[None] = Worker(_swallow)
+    worker: Worker[None] = Worker(_swallow, is_fork=is_fork)
     while not worker.messages():
         wait(worker.waitable)
     worker.request_stop(signal.SIGTERM)
