@@ -181,12 +181,21 @@ def save_figure(
     else:
         metadata["Creator"] = "nao-testbed"
         metadata["Date"] = None  # equal data give equal files
+    # `Figure.savefig` would draw it twice.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415  # heavy
+    from matplotlib.backends.backend_svg import FigureCanvasSVG  # noqa: PLC0415  # heavy
+
+    figure.set_dpi(FILE_DOTS_PER_INCH)
     with convert_write_errors(path):
-        figure.savefig(path, dpi=150, metadata=metadata)
+        if path.suffix == ".png":
+            FigureCanvasAgg(figure).print_png(path, metadata=metadata)
+        else:
+            FigureCanvasSVG(figure).print_svg(path, metadata=metadata)
     return path
 
 
-DOTS_PER_INCH = 110
+DOTS_PER_INCH, FILE_DOTS_PER_INCH = 110, 150
+"""Resolution in a notebook, and in a PNG file."""
 
 
 @dataclass(frozen=True)
