@@ -16,8 +16,8 @@ from benchmarks.loop import (
     cycles_in,
 )
 from benchmarks.trials import scenario_blocks
+from nao_testbed.controllers.interface.ranges import EngineName
 from nao_testbed.models import Robot
-from nao_testbed.models.values import EngineName
 
 ENGINES: dict[EngineName, str] = {"pybullet": "PyBullet", "mujoco": "MuJoCo"}
 

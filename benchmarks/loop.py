@@ -23,6 +23,7 @@ import pinocchio as pin
 from scipy.optimize import nnls
 
 from benchmarks.figures import Figure, figure, median_us, ratio
+from nao_testbed.controllers.interface.ranges import EngineName
 from nao_testbed.controllers.interface.robot_interface import Observation
 from nao_testbed.controllers.registry import make_controller
 from nao_testbed.controllers.stiffness.contact_forces import (
@@ -36,7 +37,7 @@ from nao_testbed.experiments.closed_loop.loop import Loop, TimedController, run_
 from nao_testbed.experiments.closed_loop.recording import RunRecording
 from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD
 from nao_testbed.models import Robot, TestbedError
-from nao_testbed.models.values import EngineName, FloatArray
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.interface import Engine
 from nao_testbed.sim.engine.world import WorldCfg, default_engine, ticks_of
 from nao_testbed.sim.recording.run_folder import plain_name

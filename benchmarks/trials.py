@@ -12,6 +12,7 @@ from time import perf_counter
 
 from benchmarks.figures import Figure, figure, median_us, ratio
 from benchmarks.loop import POSTURE, repeat_bare
+from nao_testbed.controllers.interface.ranges import EngineName
 from nao_testbed.experiments.closed_loop.fast_forward import FastForwardCfg
 from nao_testbed.experiments.closed_loop.recording import RunRecording
 from nao_testbed.experiments.closed_loop.trial import TrialCfg, run_trial
@@ -20,7 +21,6 @@ from nao_testbed.experiments.heat.side_by_side import run_side_by_side
 from nao_testbed.experiments.scenarios.playing.runner import ScenarioRunner
 from nao_testbed.experiments.scenarios.reading.load import SCENARIOS, load_scenario
 from nao_testbed.models import TestbedError
-from nao_testbed.models.values import EngineName
 from nao_testbed.sim.engine.world import default_engine, ticks_of
 from nao_testbed.sim.recording.run_folder import create_run_folder
 from nao_testbed.sim.robot import SimulationCfg

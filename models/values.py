@@ -116,29 +116,6 @@ LONGEST_ENTRY_S = 600.0
 Seconds = Annotated[float, Field(ge=0.0, le=LONGEST_S, allow_inf_nan=False)]
 PositiveSeconds = Annotated[float, Field(gt=0.0, le=LONGEST_S, allow_inf_nan=False)]
 
-GroundFriction = Annotated[float, Field(ge=0.0, le=5.0, allow_inf_nan=False)]
-"""Coulomb coefficient of soles on the ground."""
-EngineName = Literal["pybullet", "mujoco"]
-"""Name of the physics engine."""
-
-Delay = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
-"""Of sensor values or decisions, in s."""
-SlopeDegrees = Annotated[float, Field(ge=-30.0, le=30.0, allow_inf_nan=False)]
-"""Rise of the ground towards +x, in degrees."""
-Gravity = Annotated[float, Field(ge=0.0, le=50.0, allow_inf_nan=False)]
-"""Gravity in m/s²; Jupiter has 25."""
-SolverResidual = Annotated[float, Field(ge=0.0, le=1e-3, allow_inf_nan=False)]
-"""Squared residual at which the contact solver stops."""
-MAX_FRICTION = 1e9
-"""Largest factor on gear friction; the gears are then stuck."""
-FrictionScale = Annotated[float, Field(ge=0.0, le=MAX_FRICTION, allow_inf_nan=False)]
-"""Factor on the gear friction of every joint."""
-GearPlay = Annotated[float, Field(ge=0.0, le=5.0, allow_inf_nan=False)]
-"""Play of every joint, from stop to stop in degrees; robots need repair at 5."""
-AirCelsius = Annotated[float, Field(ge=-40.0, le=80.0, allow_inf_nan=False)]
-Celsius = Annotated[float, Field(ge=-20.0, le=150.0, allow_inf_nan=False)]
-"""Temperature of a motor, in °C."""
-
 Name = Annotated[str, Field(min_length=1, pattern=r"^\S+$")]
 ResourceName = Annotated[str, Field(min_length=1, pattern=r"^\S(.*\S)?$")]
 """Name that may contain spaces inside, such as `Left leg`."""

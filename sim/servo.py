@@ -60,8 +60,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from nao_testbed.controllers.interface.checked import Checked
+from nao_testbed.controllers.interface.ranges import FrictionScale, GearPlay
 from nao_testbed.models import BadInput, Robot
-from nao_testbed.models.values import FloatArray, FrictionScale, GearPlay
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.interface import NativeStep
 from nao_testbed.sim.recording.recorder import LastSecond
 

@@ -15,6 +15,7 @@ from typing import (
 
 from pydantic.fields import FieldInfo
 
+from nao_testbed.controllers.interface.ranges import Accepts
 from nao_testbed.models import BadInput
 from nao_testbed.models.values import as_number, short
 
@@ -115,9 +116,9 @@ class _Interval:
         return f"{kind} {begin} {low} {end} {high}"
 
 
-def _marks(hint: Any) -> list[FieldInfo]:
+def _marks(hint: Any) -> list[FieldInfo | Accepts]:
     marks = getattr(hint, "__metadata__", ())
-    return [mark for mark in marks if isinstance(mark, FieldInfo)]
+    return [mark for mark in marks if isinstance(mark, FieldInfo | Accepts)]
 
 
 @cache

@@ -25,23 +25,18 @@ from pydantic import (
     create_model,
 )
 
+from nao_testbed.controllers.interface.ranges import NAME_PATTERN, FiniteFloat
 from nao_testbed.models import BadInput, UnknownName
 from nao_testbed.models.files.yaml_forms import Place, Problem
 
-_PLAIN = r"[^\s\x00-\x1f\x7f]"
-_NAME = rf"^{_PLAIN}([^\x00-\x1f\x7f]*{_PLAIN})?$"
-Name = Annotated[str, Field(min_length=1, pattern=_NAME)]
-"""Name that may contain spaces inside, such as `look around`, but no control
-characters."""
 Prose = Annotated[
     str,
     Field(min_length=1, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]+$"),
     AfterValidator(str.strip),
 ]
 """One or two sentences, possibly on several lines."""
-BehaviourPath = Annotated[str, Field(min_length=1, pattern=_NAME)]
+BehaviourPath = Annotated[str, Field(min_length=1, pattern=NAME_PATTERN)]
 """Name, or path of names from the root, such as `life/dance`."""
-FiniteFloat = Annotated[float, Field(allow_inf_nan=False)]
 Priority = Annotated[int, Field(ge=0, le=9)]
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from nao_testbed.models.values import (
+from nao_testbed.controllers.interface.ranges import (
     AirCelsius,
     Delay,
     FrictionScale,

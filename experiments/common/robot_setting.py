@@ -12,26 +12,35 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    Self,
+    TypeVar,
+    get_type_hints,
+)
 
-from pydantic import with_config
-
-from nao_testbed.experiments.common.form_parts import FiniteFloat, Name
-from nao_testbed.models import BadInput, Robot, default_robot_folder
-from nao_testbed.models.values import (
+from nao_testbed.controllers.interface.ranges import (
     AirCelsius,
     Celsius,
     Delay,
     EngineName,
+    FiniteFloat,
     FrictionScale,
     GearPlay,
     Gravity,
     GroundFriction,
+    Name,
     SlopeDegrees,
     SolverResidual,
 )
+from nao_testbed.models import BadInput, default_robot_folder
 
 if TYPE_CHECKING:
+    from nao_testbed.models import Robot
     from nao_testbed.sim.robot import SimulationCfg
 
 Joints = Mapping[Name, FiniteFloat]
@@ -69,10 +78,13 @@ class ResultSpec:
     """True if results omit an empty value."""
 
 
-@with_config(use_attribute_docstrings=True)
 @dataclass(frozen=True, kw_only=True)
 class RobotSetting:
     """Settings of a robot and its ground; the defaults describe an ideal robot."""
+
+    __pydantic_config__: ClassVar[Mapping[str, bool]] = {
+        "use_attribute_docstrings": True
+    }
 
     robot: Path = field(default_factory=default_robot_folder)
     posture: Annotated[
@@ -299,11 +311,11 @@ class RobotSetting:
             if value or not spec.omit_if_empty
         }
 
-    def posture_of(self, robot: Robot) -> str:
+    def posture_of(self, robot: "Robot") -> str:
         """Return the name of the held posture; `check` validates it."""
         return robot.posture_name(self.posture)
 
-    def check(self, robot: Robot) -> None:
+    def check(self, robot: "Robot") -> None:
         """Check that the settings fit a robot.
 
         Raises:
@@ -396,7 +408,7 @@ def annotated_with(
                 yield one, kinds[one.name], found
 
 
-def _check_physics_step(robot: Robot, physics_dt: float) -> None:
+def _check_physics_step(robot: "Robot", physics_dt: float) -> None:
     """Reject a physics step that does not divide the fixed periods of the robot."""
     from nao_testbed.sim.engine.world import ticks_of  # noqa: PLC0415  # heavy
     from nao_testbed.sim.thermal.motor_heat import HEAT_PERIOD  # noqa: PLC0415

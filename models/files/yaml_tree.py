@@ -8,12 +8,15 @@ Robots, libraries, scenarios, sweeps and presets are read here. A file is plain 
 Other content (dates, tags, sets) is rejected with its line.
 """
 
+import contextlib
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedBase
+from ruamel.yaml.composer import Composer
 from ruamel.yaml.constructor import RoundTripConstructor
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode
@@ -22,6 +25,7 @@ from ruamel.yaml.scanner import RoundTripScanner, ScannerError
 
 from nao_testbed.models.errors import RobotDataError
 from nao_testbed.models.files.csv_tables import read_text_of
+from nao_testbed.models.files.fast_yaml import PlainComposer, Unusual, is_plain
 
 MAX_BYTES = 2_000_000
 """Largest size of a file: reading more would take minutes."""
@@ -84,13 +88,11 @@ def tree_of(text: str, path: Path) -> Any:
     Raises:
         RobotDataError: as `read_tree`.
     """
-    yaml = YAML(typ="rt")
-    yaml.Constructor = _Constructor
-    yaml.Scanner = _Scanner
-    yaml.max_depth = MAX_DEPTH
-    yaml.composer.warn_double_anchors = False  # YAML allows an anchor to be redefined
+    if is_plain(text):
+        with contextlib.suppress(Unusual, _Rejected, YAMLError):
+            return _reader(partial(PlainComposer, text)).load("")
     try:
-        return yaml.load(text)
+        return _reader(Composer).load(text)
     except _Rejected as error:
         raise RobotDataError(path, error.line, error.problem) from None
     except MarkedYAMLError as error:
@@ -112,6 +114,17 @@ def tree_of(text: str, path: Path) -> Any:
         raise RobotDataError(path, line, problem, column) from error
     except YAMLError as error:
         raise RobotDataError(path, None, f"is not YAML: {error}.") from error
+
+
+def _reader(composer: Any) -> YAML:
+    """Return a reader of one text."""
+    yaml = YAML(typ="rt")
+    yaml.Constructor = _Constructor
+    yaml.Scanner = _Scanner
+    yaml.Composer = composer
+    yaml.max_depth = MAX_DEPTH
+    yaml.composer.warn_double_anchors = False  # YAML allows an anchor to be redefined
+    return yaml
 
 
 def yaml_line(tree: Any, place: tuple[str | int, ...]) -> int | None:
@@ -197,6 +210,8 @@ class _NodeCheck:
     """Node to its number of values, aliases expanded, and its depth."""
     open: set[int] = field(default_factory=set)
     """Nodes that enclose the present one."""
+    read_as: dict[str, str] = field(default_factory=dict)
+    """Text to the tag that it would have without quotes."""
 
     def extent(self, node: Any) -> tuple[int, int]:
         """Return the number of values of a node, aliases expanded, and its depth.
@@ -239,7 +254,10 @@ class _NodeCheck:
         """Reject a value that does not match its tag, or exceeds 64 bits."""
         tag, text = node.tag, node.value
         _check_characters(node)
-        read_as = str(self.resolver.resolve(ScalarNode, text, (True, False)))
+        if text not in self.read_as:
+            found = self.resolver.resolve(ScalarNode, text, (True, False))
+            self.read_as[text] = str(found)
+        read_as = self.read_as[text]
         if tag != _TEXT and read_as not in {tag, {_REAL: _WHOLE}.get(tag)}:
             raise _Rejected(node, f"{_shortened(text)!r} is not {_KINDS[tag]}.")
         if tag in {_WHOLE, _REAL} and "_" in text:

@@ -1,7 +1,7 @@
 """Physics engines behind one interface: a world, a ground, a robot."""
 
+from nao_testbed.controllers.interface.ranges import EngineName
 from nao_testbed.models import Robot
-from nao_testbed.models.values import EngineName
 from nao_testbed.sim.engine.interface import Engine
 from nao_testbed.sim.engine.world import WorldCfg
 

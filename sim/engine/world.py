@@ -19,16 +19,15 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from nao_testbed.controllers.interface.checked import Checked, check_value
-from nao_testbed.models import BadInput, Robot, UnknownName
-from nao_testbed.models.values import (
+from nao_testbed.controllers.interface.ranges import (
     EngineName,
-    FloatArray,
     Gravity,
     GroundFriction,
     SlopeDegrees,
     SolverResidual,
-    number_of,
 )
+from nao_testbed.models import BadInput, Robot, UnknownName
+from nao_testbed.models.values import FloatArray, number_of
 from nao_testbed.sim.engine.obstacles import Obstacle
 
 

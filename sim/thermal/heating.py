@@ -27,8 +27,9 @@ import numpy as np
 from pydantic import Field
 
 from nao_testbed.controllers.interface.checked import Checked
+from nao_testbed.controllers.interface.ranges import AirCelsius
 from nao_testbed.models import BadInput
-from nao_testbed.models.values import AirCelsius, FloatArray
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.thermal.first_passage import first_passages
 from nao_testbed.sim.thermal.motor_nodes import Chain
 

@@ -10,10 +10,11 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from nao_testbed.controllers.interface.ranges import EngineName
 from nao_testbed.experiments.closed_loop.trial_result import LEG_JOINTS
 from nao_testbed.experiments.heat.published import PUBLISHED
 from nao_testbed.models import BadInput
-from nao_testbed.models.values import EngineName, FloatArray
+from nao_testbed.models.values import FloatArray
 
 ENGINES: tuple[str, ...] = get_args(EngineName)
 

@@ -18,6 +18,7 @@ from typing import IO
 
 import numpy as np
 
+from nao_testbed.controllers.interface.ranges import EngineName
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.files import (
     cause_of,
@@ -25,7 +26,7 @@ from nao_testbed.models.files import (
     convert_write_errors,
     read_text,
 )
-from nao_testbed.models.values import EngineName, FloatArray
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine import engine_version
 from nao_testbed.sim.engine.world import WorldCfg
 from nao_testbed.sim.recording.run_meta import plain, robot_as_json

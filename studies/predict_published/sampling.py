@@ -50,11 +50,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from nao_testbed.controllers.interface.ranges import EngineName
 from nao_testbed.controllers.registry import make_controller
 from nao_testbed.experiments.closed_loop.trial_result import LEG_JOINTS
 from nao_testbed.experiments.heat.published import POSTURE
 from nao_testbed.models import BadInput, Robot, default_robot_folder, load_robot
-from nao_testbed.models.values import EngineName, FloatArray
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine import engine_version
 from nao_testbed.sim.engine.world import WorldCfg
 from nao_testbed.sim.robot import SimulationCfg

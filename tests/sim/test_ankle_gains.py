@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from nao_testbed.controllers.interface.ranges import EngineName
 from nao_testbed.experiments.cli import app
 from nao_testbed.experiments.heat import run_heat
 from nao_testbed.models import BadInput, Posture, Robot, load_robot
 from nao_testbed.models.load import copy_robot
-from nao_testbed.models.values import EngineName
 from nao_testbed.sim.body.ankle_gains import ankle_gains, why_it_falls
 from nao_testbed.sim.engine.world import Payload, WorldCfg
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg

@@ -11,9 +11,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 
+from nao_testbed.controllers.interface.ranges import EngineName
 from nao_testbed.experiments.heat.published import load_preset
 from nao_testbed.models import BadInput, Robot
-from nao_testbed.models.values import EngineName, FloatArray
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.robot import SimulationCfg
 from studies.predict_published import robot_cache, sampling
 from studies.predict_published.prediction import (

@@ -15,7 +15,6 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from nao_testbed.controllers.interface.checked import check_value
 from nao_testbed.controllers.policies.text import policy_text
 from nao_testbed.experiments.common.options.completion import (
     OPTIONS,
@@ -25,13 +24,11 @@ from nao_testbed.experiments.common.options.completion import (
     robots,
 )
 from nao_testbed.experiments.common.output_files import replacing_only_own_outputs
-from nao_testbed.experiments.common.ranges import range_of
 from nao_testbed.experiments.common.robot_setting import OptionSpec, annotated_with
 from nao_testbed.experiments.common.streams import print_data
 from nao_testbed.models import BadInput
 from nao_testbed.models.files import check_writable, write_secret, write_text
 from nao_testbed.models.folders import find_robot_folder, robot_names
-from nao_testbed.models.values import number_of
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
@@ -57,6 +54,8 @@ class PlainNumbers(TyperCommand):
                     if isinstance(text, str):
                         _check_number(param, text)
             rest = super().parse_args(ctx, args)
+        from nao_testbed.controllers.interface.checked import check_value  # noqa: PLC0415  # heavy
+
         command = _command_of(ctx)
         for param in filter(_is_number, params):
             value = ctx.params[param.name]
@@ -67,6 +66,8 @@ class PlainNumbers(TyperCommand):
 
     def range_of(self, command: str, option: str) -> Any:
         """Return the range of an option."""
+        from nao_testbed.experiments.common.ranges import range_of  # noqa: PLC0415  # heavy
+
         return range_of(command, option)
 
 
@@ -326,6 +327,8 @@ def _pairs(spec: OptionSpec, items: Iterable[str]) -> dict[str, Any]:
     Raises:
         BadInput: a text does not have that form, or a joint is repeated.
     """
+    from nao_testbed.models.values import number_of  # noqa: PLC0415  # heavy
+
     option = f"--{spec.option}"
     found: dict[str, Any] = {}
     for item in items:

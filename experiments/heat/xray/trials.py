@@ -26,6 +26,7 @@ from nao_testbed.controllers.interface.controller import (
     FixedStiffness,
     Limits,
 )
+from nao_testbed.controllers.interface.ranges import EngineName
 from nao_testbed.controllers.interface.robot_interface import Observation
 from nao_testbed.experiments.closed_loop.leg_forces import StandingLoss
 from nao_testbed.experiments.closed_loop.loop import Loop, run_for
@@ -52,7 +53,7 @@ from nao_testbed.experiments.heat.xray.xray import XrayCfg, xray
 from nao_testbed.models import BadInput, Robot, load_robot
 from nao_testbed.models.robot import are_watts_guesses
 from nao_testbed.models.system import processors
-from nao_testbed.models.values import EngineName, FloatArray
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.robot import SimulatedRobot
 
 SMALLEST_DEG, LARGEST_DEG = 0.5, 2.0

@@ -14,6 +14,7 @@ from pydantic import Discriminator, Field
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.policies import ConflictPolicy, make_policy
 from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
+from nao_testbed.controllers.interface.ranges import Name
 from nao_testbed.controllers.schemas.declaration import Kind
 from nao_testbed.controllers.schemas.registry import SchemaClass, schema_class
 from nao_testbed.controllers.schemas.schema import ActuationSchema
@@ -21,7 +22,6 @@ from nao_testbed.experiments.common.form_parts import (
     MANY,
     ONE,
     BehaviourPath,
-    Name,
     Notes,
     Part,
     Priority,

@@ -14,13 +14,14 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.tokens import Preemption
+from nao_testbed.controllers.interface.ranges import Name
 from nao_testbed.controllers.transmitter.buses.bus import TransmitterCfg, Watch
 from nao_testbed.controllers.transmitter.commands.timing import (
     CONVERSION_S,
     CommandControllerCfg,
     Enable,
 )
-from nao_testbed.experiments.common.form_parts import Name, Notes, Part, Prose, part_of
+from nao_testbed.experiments.common.form_parts import Notes, Part, Prose, part_of
 from nao_testbed.experiments.common.robot_setting import RobotSetting
 from nao_testbed.experiments.scenarios.reading.behaviours import BehaviourForm
 from nao_testbed.experiments.scenarios.vocabulary.events import AnyEvent

@@ -24,12 +24,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, get_a
 
 from pydantic import Field
 
+from nao_testbed.controllers.interface.ranges import Celsius, FiniteFloat, Name
 from nao_testbed.controllers.schemas.library.go_to_posture import ADJUST
 from nao_testbed.controllers.transmitter.receipt import EndReason
 from nao_testbed.experiments.common.form_parts import (
     BehaviourPath,
-    FiniteFloat,
-    Name,
     Part,
     kinds_of,
     one_line,
@@ -49,7 +48,6 @@ from nao_testbed.experiments.scenarios.vocabulary.lookup import (
 )
 from nao_testbed.models.files.yaml_forms import Place
 from nao_testbed.models.library import Unit
-from nao_testbed.models.values import Celsius
 
 
 class Entry(Part):

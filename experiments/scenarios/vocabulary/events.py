@@ -16,9 +16,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
+from nao_testbed.controllers.interface.ranges import (
+    Celsius,
+    GroundFriction,
+    Name,
+    SlopeDegrees,
+)
 from nao_testbed.experiments.common.form_parts import (
     BehaviourPath,
-    Name,
     Newton,
     Part,
     kinds_of,
@@ -42,12 +47,7 @@ from nao_testbed.experiments.scenarios.vocabulary.lookup import (
 from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
 from nao_testbed.models.files.yaml_forms import Place
 from nao_testbed.models.library import LONGEST_TEXT
-from nao_testbed.models.values import (
-    Celsius,
-    GroundFriction,
-    Seconds,
-    SlopeDegrees,
-)
+from nao_testbed.models.values import Seconds
 
 
 class ScenarioEvent(Entry):

@@ -32,6 +32,7 @@ from nao_testbed.controllers.arbitration.manager.snapshot import (
 )
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 from nao_testbed.controllers.arbitration.tokens import NoticeKind, TokenId
+from nao_testbed.controllers.interface.ranges import Celsius, FiniteFloat, Name
 from nao_testbed.controllers.transmitter.events import (
     Converted,
     GroupStarted,
@@ -44,8 +45,6 @@ from nao_testbed.experiments.common.form_parts import (
     MANY,
     ONE,
     BehaviourPath,
-    FiniteFloat,
-    Name,
     kinds_of,
     tagged_union,
     value_or_many,
@@ -74,7 +73,7 @@ from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
 from nao_testbed.models.files.yaml_forms import Place
 from nao_testbed.models.library import Unit
 from nao_testbed.models.resources import ResourceKind
-from nao_testbed.models.values import Celsius, Seconds
+from nao_testbed.models.values import Seconds
 
 Times = Annotated[int, Field(ge=0)]
 

@@ -19,11 +19,12 @@ from typing import (
 )
 
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.interface.ranges import Name
 from nao_testbed.controllers.registry import check_controller
 from nao_testbed.controllers.schemas.activation import make_parameters
 from nao_testbed.controllers.schemas.declaration import SchemaInfo
 from nao_testbed.controllers.schemas.registry import SchemaClass
-from nao_testbed.experiments.common.form_parts import Name, Notes, Part
+from nao_testbed.experiments.common.form_parts import Notes, Part
 from nao_testbed.models import BadInput, Robot, UnknownName
 from nao_testbed.models.files.yaml_forms import Place
 from nao_testbed.models.resources import ResourceKind

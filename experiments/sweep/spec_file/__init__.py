@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
+from nao_testbed.controllers.interface.ranges import FiniteFloat, Name
 from nao_testbed.experiments.closed_loop.fast_forward import FastForwardCfg
 from nao_testbed.experiments.common.form_parts import (
-    FiniteFloat,
-    Name,
     Newton,
     Notes,
     Part,

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from nao_testbed.controllers.interface.controller import Limits
+from nao_testbed.controllers.interface.ranges import EngineName
 from nao_testbed.controllers.interface.robot_interface import (
     Command,
     Observation,
@@ -20,7 +21,6 @@ from nao_testbed.experiments.closed_loop.trial import TrialCfg, run_trial
 from nao_testbed.experiments.common.robot_setting import RobotSetting
 from nao_testbed.experiments.heat.xray.xray import XrayCfg, xray
 from nao_testbed.models import BadInput, Robot, load_robot
-from nao_testbed.models.values import EngineName
 from nao_testbed.sim.engine.world import WorldCfg
 from nao_testbed.sim.recording.run_folder import create_run_folder, read_run
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg

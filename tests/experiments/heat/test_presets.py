@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nao_testbed.controllers.interface.ranges import EngineName
 from nao_testbed.experiments.closed_loop.trial import run_trial
 from nao_testbed.experiments.common.builtin_files import BuiltinFiles
 from nao_testbed.experiments.heat import published
@@ -23,7 +24,6 @@ from nao_testbed.models import (
     default_robot_folder,
     load_robot,
 )
-from nao_testbed.models.values import EngineName
 from studies.preset_search import JOINTS, START_RANGE, opposed
 
 LARGEST_MISALIGNMENT_DEG = 4.0

@@ -6,14 +6,18 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from nao_testbed.experiments.scenarios.reading.load import load_scenario
 from nao_testbed.experiments.sweep.spec_file.read_spec import read_spec
 from nao_testbed.models import BadInput, Robot, load_robot
+from nao_testbed.models.files import fast_yaml, yaml_tree
 from nao_testbed.models.files.yaml_forms import FileErrors
 from nao_testbed.models.files.yaml_tree import (
     MAX_ALIAS_VALUES,
@@ -26,6 +30,7 @@ from nao_testbed.models.load.library_files import load_library
 AT_ONCE_S = 5.0
 """An expansion of these files would take minutes, or all of the memory."""
 HERE = Path("here.yaml")
+ROOT = Path(__file__).resolve().parents[3]
 Door = Callable[[Path, str], object]
 
 
@@ -187,3 +192,43 @@ def test_several_errors_of_one_file_still_come_together(tmp_path: Path) -> None:
     with pytest.raises(FileErrors) as refused:
         load_scenario(path)
     assert len(refused.value.errors) == 3
+
+
+def _lines(tree: Any) -> Any:
+    """Return a tree with its types and lines."""
+    if not isinstance(tree, CommentedMap | CommentedSeq):
+        return type(tree), repr(tree)
+    keys: Any = tree if isinstance(tree, dict) else range(len(tree))
+    below = [(key, _lines(tree[key])) for key in keys]
+    return type(tree), tree.lc.line, tree.lc.col, tree.lc.data, below
+
+
+def _outcome(text: str) -> Any:
+    try:
+        return _lines(tree_of(text, HERE))
+    except BadInput as error:
+        return str(error)
+
+
+PIECES = [*":-#{}[],\"'|>?&*!%@`~\n \\", ": ", "- ", "\n- ", "a:b", "1e3", "0x1F"]
+PIECES += ["yes", "2001-01-01", ">-\n  t", "''", '""', "a: ", "- - ", "---", "\x01"]
+
+
+def test_libyaml_reads_plain_texts_as_ruamel_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(0)
+    texts = [path.read_text("utf-8") for path in sorted(ROOT.glob("*/**/*.yaml"))]
+    assert sum(map(fast_yaml.is_plain, texts)) > 30
+    mutants = [text for text in texts if len(text) < 800]
+    for lines in [rng.choice(texts).split("\n") for _ in range(150)]:
+        first = rng.integers(len(lines))
+        text = "\n".join(lines[first : first + 5])
+        for place in rng.integers(len(text) + 1, size=2):
+            text = text[:place] + rng.choice(PIECES) + text[place + rng.integers(2) :]
+        mutants.append(text)
+    plain = [text for text in mutants if fast_yaml.is_plain(text)]
+    assert len(plain) > 100
+    fast = [_outcome(text) for text in plain]
+    monkeypatch.setattr(yaml_tree, "is_plain", lambda _text: False)
+    assert fast == [_outcome(text) for text in plain]

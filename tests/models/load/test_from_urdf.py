@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nao_testbed.controllers.interface.ranges import EngineName
 from nao_testbed.models import BadInput, RobotDataError, load_robot
 from nao_testbed.models.load.from_urdf import convert_urdf
-from nao_testbed.models.values import EngineName
 from nao_testbed.sim.engine.world import WorldCfg
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from nao_testbed.controllers.interface.ranges import EngineName
 from nao_testbed.models import BadInput, Robot, UnknownName
-from nao_testbed.models.values import EngineName
 from nao_testbed.sim.engine import make_engine
 from nao_testbed.sim.engine.world import WorldCfg
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg

@@ -13,8 +13,9 @@ import pinocchio as pin
 import pytest
 from numpy.testing import assert_allclose
 
+from nao_testbed.controllers.interface.ranges import EngineName
 from nao_testbed.models import Robot, load_robot
-from nao_testbed.models.values import EngineName, FloatArray
+from nao_testbed.models.values import FloatArray
 
 pytest.importorskip("pybullet")
 

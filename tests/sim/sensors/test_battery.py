@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
+from nao_testbed.controllers.interface.ranges import EngineName
 from nao_testbed.controllers.interface.robot_interface import READINGS, Command
 from nao_testbed.models import load_robot
-from nao_testbed.models.values import EngineName
 from nao_testbed.sim.engine.world import WorldCfg
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 from nao_testbed.sim.servo import ServoCfg

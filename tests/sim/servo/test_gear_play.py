@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from nao_testbed.controllers import Command
 from nao_testbed.controllers.heat_minimization.standing_problem import joule_loss
+from nao_testbed.controllers.interface.ranges import EngineName
 from nao_testbed.experiments.common.robot_setting import RobotSetting
 from nao_testbed.experiments.heat.published import load_preset
 from nao_testbed.models import BadInput, Robot
-from nao_testbed.models.values import EngineName, FloatArray
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.world import WorldCfg
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 from nao_testbed.sim.servo import COUPLING_STIFFNESS, Servo, ServoCfg

@@ -6,6 +6,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from nao_testbed.controllers.interface.ranges import EngineName
 from nao_testbed.experiments.closed_loop.trial import TrialCfg, run_trial
 from nao_testbed.experiments.common.robot_setting import RobotSetting
 from nao_testbed.experiments.heat.xray import trials
@@ -25,7 +26,6 @@ from nao_testbed.experiments.heat.xray.trials import (
 )
 from nao_testbed.experiments.heat.xray.xray import Xray, XrayCfg, xray
 from nao_testbed.models import Robot, default_robot_folder
-from nao_testbed.models.values import EngineName
 from tests.messages import Messages, each
 
 
