@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from nao_testbed.controllers.interface.ranges import EngineName
 from nao_testbed.models import Robot, default_robot_folder, load_robot
-from nao_testbed.models.values import EngineName, FloatArray
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.body.placement import (
     place_at_rest,
     resting_faces,

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from nao_testbed.controllers import PostureSearchCfg, search_posture
+from nao_testbed.controllers.interface.ranges import EngineName
 from nao_testbed.experiments.closed_loop.fast_forward import FastForwardCfg
 from nao_testbed.experiments.closed_loop.trial import TrialCfg, run_trial
 from nao_testbed.experiments.common.robot_setting import RobotSetting
@@ -24,7 +25,6 @@ from nao_testbed.experiments.heat.xray.standing_model import StandingModel
 from nao_testbed.experiments.heat.xray.suspects import LOAD_CAUSE, Suspects
 from nao_testbed.experiments.heat.xray.xray import Xray, XrayCfg, xray
 from nao_testbed.models import Robot, default_robot_folder, load_robot
-from nao_testbed.models.values import EngineName
 
 
 @pytest.fixture(scope="module")
