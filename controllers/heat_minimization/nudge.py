@@ -6,6 +6,11 @@ followed. With a servo of gain k_p, T = k_p (q* - q); so a step of the set-point
 against the sign of the current lowers that current. The method uses no model of the
 robot and ignores the effect on other joints.
 
+The step lowers torques with which the legs work against each other, not those that
+carry the robot. A robot that leans by q on ankles of stiffness K has T = m g h q: the
+step δ makes it lean more, and T rises by m g h K / (K - m g h) δ. On a G1, whose
+largest currents carry it, `nudge` adds heat (docs/measured/sweeps.md).
+
     every half second:  m = argmax |i|;   if |i_m| > threshold:  q*_m -= sign(i_m) step
 
 A motor that drives several joints with others moves each by its part of the step, with
@@ -61,12 +66,13 @@ class NudgeCfg(Checked):
     """Step for a larger servo error, in rad."""
     bound_rad: Positive = 3.0 * DEGREE
     """Maximum shift of a joint, in rad: an angle on every robot."""
-    threshold_a: NotNegative = 0.1
-    """Current below which a joint is skipped, in A."""
+    threshold_share: NotNegative = 0.05
+    """Current below which a joint is skipped, as a share of the largest current of the
+    battery: 0.1 of 2 A for a NAO."""
     high_shift_rad: NotNegative = 1.5 * DEGREE
-    """Shift above which `high_threshold_a` applies, in rad."""
-    high_threshold_a: NotNegative = 0.3
-    """Current below which a joint with a large shift is skipped, in A."""
+    """Shift above which `high_threshold_share` applies, in rad."""
+    high_threshold_share: NotNegative = 0.15
+    """The same for a joint with a large shift: 0.3 A for a NAO."""
     return_s: Positive = 3.0
     """Time in which a shift of `bound_rad` returns to zero, in s."""
     current_time_constant_s: Positive = 0.2
@@ -79,10 +85,11 @@ class NudgeCfg(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.threshold_a <= self.high_threshold_a:
+        if not self.threshold_share <= self.high_threshold_share:
             raise BadInput(
-                f"threshold_a = {self.threshold_a} A and high_threshold_a = "
-                f"{self.high_threshold_a} A; give threshold_a <= high_threshold_a."
+                f"threshold_share = {self.threshold_share} and high_threshold_share = "
+                f"{self.high_threshold_share}; give threshold_share <= "
+                "high_threshold_share."
             )
         if not self.small_step_rad <= self.large_step_rad <= self.bound_rad:
             raise BadInput(
@@ -181,9 +188,9 @@ class Nudge:
         amps = np.abs(self._current.value)
         shift = np.where(self._drives, np.abs(self._shift), 0.0).max(axis=1)
         is_high = shift >= cfg.high_shift_rad
-        is_candidate = self._is_leg & (
-            amps > np.where(is_high, cfg.high_threshold_a, cfg.threshold_a)
-        )
+        most_a = robot.battery.max_discharge_ampere
+        share = np.where(is_high, cfg.high_threshold_share, cfg.threshold_share)
+        is_candidate = self._is_leg & (amps > share * most_a)
         for m in np.argsort(np.where(is_candidate, -amps, np.inf), kind="stable"):
             if not is_candidate[m]:
                 break

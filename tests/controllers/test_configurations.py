@@ -56,7 +56,7 @@ NOT_NEGATIVE = {
     SetPointShiftCfg: "gear_share",
     StillnessCfg: "lifted_newton pressed_newton",
     MinHeatCfg: "calm_s least_on_feet",
-    NudgeCfg: "threshold_a high_shift_rad high_threshold_a calm_s",
+    NudgeCfg: "threshold_share high_shift_rad high_threshold_share calm_s",
     PostureSearchCfg: "com_margin_m joint_margin_rad clearance_m",
 }
 BAD = [
@@ -128,7 +128,7 @@ def test_messages(messages: Messages) -> None:
             (WarmJointOffset, {"begin_degc": 80.0}),
             (TemperatureWeightsCfg, {"limit_degc": 30.0}),
             (StillnessCfg, {"lifted_newton": 3.0}),
-            (NudgeCfg, {"high_threshold_a": 0.05}),
+            (NudgeCfg, {"high_threshold_share": 0.04}),
             (NudgeCfg, {"small_step_rad": 0.01}),
             (PostureSearchCfg, {"slope_deg": 40.0}),
         )

@@ -74,12 +74,26 @@ def test_the_leg_joint_with_the_highest_current_moves_against_it(
     shift = stand.run(CFG.calm_s + 2 * DT)  # one nudge
     hottest = legs[int(np.argmax(np.abs(currents)))]
     of_motor = nao.servo_of_joint == hottest
-    if abs(stand.current[hottest]) <= CFG.threshold_a:
+    if abs(stand.current[hottest]) <= 0.1:
         assert not shift.any()
         return
     assert not shift[~of_motor].any()
     expected = -np.sign(stand.current[hottest]) * CFG.small_step_rad
     np.testing.assert_allclose(shift[of_motor], expected, rtol=1e-12)
+
+
+def test_thresholds_follow_the_battery(nao: Robot) -> None:
+    """0.1 A on a NAO; with a supply of ten times the current, 1 A."""
+    battery = dataclasses.replace(nao.battery, max_discharge_ampere=20.0)
+    for robot, skipped, moved in (
+        (nao, 0.1, 0.101),
+        (dataclasses.replace(nao, battery=battery), 1.0, 1.01),
+    ):
+        for amps, is_moved in ((skipped, False), (moved, True)):
+            stand = Stand(robot)
+            stand.current[stand.motor("LKneePitch")] = amps
+            stand.nudge._current.value[:] = stand.current
+            assert stand.run(CFG.calm_s + 2 * DT).any() == is_moved
 
 
 def test_a_nudge_comes_every_half_second(stand: Stand) -> None:
