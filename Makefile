@@ -15,7 +15,7 @@ LOCKED := $(VENV)/.locked
 READY := $(VENV)/.ready
 DEV := $(VENV)/.dev
 # All that a user may want; `docs`, `reference` and `dev` are for developers, few have `rerun`.
-RUN_EXTRAS := cluster export live logs mujoco naoqi policies report server speech video
+RUN_EXTRAS := cluster export gym live logs mujoco naoqi policies report server speech video
 PIP_QUIET := --quiet --disable-pip-version-check
 BESIDE := tests docs examples benchmarks studies
 CHECKED := models controllers sim experiments src/nao_testbed/__init__.py $(BESIDE)

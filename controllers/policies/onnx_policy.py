@@ -90,8 +90,6 @@ class OnnxPolicy:
             )
         _check_command(self._command, layout, where)
         self._fitted, self._vector = fitted, vector
-        self._clip = layout.action_clip
-        self._target = fitted.default.copy()
         return fitted.gains
 
     @property
@@ -110,7 +108,7 @@ class OnnxPolicy:
         return self._fitted.index.copy()
 
     def step(self, observation: Observation) -> FloatArray:
-        """Return the set-points until the next step, (n_joints,) in rad; live.
+        """Return the set-points until the next step, (n_joints,) in rad; a copy.
 
         Raises:
             BadInput: an action is not finite, or the network cannot be evaluated.
@@ -135,12 +133,7 @@ class OnnxPolicy:
                 f"{self._where}: its action for {joint} is {action[k]} at t = "
                 f"{observation.time_s:.2f} s; actions must be finite."
             )
-        if self._clip is not None:
-            np.clip(action, -self._clip, self._clip, out=action)
-        vector.last_action[:] = action
-        action *= fitted.scale
-        self._target[fitted.index] = fitted.default[fitted.index] + action
-        return self._target
+        return vector.act(action)
 
 
 def layout_terms(layout: PolicyLayout) -> list[str]:

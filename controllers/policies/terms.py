@@ -7,7 +7,7 @@ command_xy          x and y of the command
 command_yaw         yaw of the command
 joint_position      measured angle minus default, per joint of the policy, rad
 joint_velocity      velocity per joint of the policy, rad/s
-last_action         output of the last step, before scale and clip
+last_action         output of the last step, clipped, before the scale
 phase_sin           sine of the phases of both feet, 2
 phase_cos           cosine of the phases of both feet, 2
 
@@ -76,7 +76,7 @@ class ObservationVector:
         n, layout = len(fitted.index), fitted.layout
         self._fitted = fitted
         self.last_action = np.zeros(n)
-        """(n_actions,) last action, written by the caller after each step."""
+        """(n_actions,) last action, after the clip."""
         self._command = command
         self._gait = Gait(command, 2.0 * np.pi * layout.period_s / layout.gait_period_s)
         self._joint = np.zeros(n)
@@ -119,6 +119,18 @@ class ObservationVector:
             part.write(observation, is_first=self._is_first)
         self._is_first = False
         self._gait.advance()
+
+    def act(self, action: FloatArray) -> FloatArray:
+        """Store an action and return its set-points, (n_joints,) in rad; a copy.
+
+        Args:
+            action: (n_actions,) output of the policy.
+        """
+        clip, fitted = self._fitted.layout.action_clip, self._fitted
+        self.last_action[:] = action if clip is None else np.clip(action, -clip, clip)
+        target = fitted.default.copy()
+        target[fitted.index] += fitted.scale * self.last_action
+        return target
 
     def _take(self, values: FloatArray, out: FloatArray) -> None:
         np.take(values, self._fitted.index, out=out)

@@ -153,6 +153,7 @@ class Loop(Generic[AnyRobot]):
         servo = sim.robot.servo_of_joint
         self._servos = [np.flatnonzero(servo == i) for i in range(max(servo) + 1)]
         self._n = 0
+        self._next: Observation | None = None
         with attribute_errors_to(controller, "reset"):
             controller.reset(sim.robot)
         _check_period(controller, control_period)
@@ -197,7 +198,7 @@ class Loop(Generic[AnyRobot]):
             BadInput: the controller returned an invalid limit or shift.
             ControllerFailed: the controller raised.
         """
-        observation = self._observe()
+        observation, self._next = self.observe(), None
         self._n += 1
         with attribute_errors_to(
             self.controller, f"step {self._n} (t = {observation.time_s:.3f} s)"
@@ -218,13 +219,15 @@ class Loop(Generic[AnyRobot]):
     def _look(self) -> None:
         self._seen.append(self.sim.read())
 
-    def _observe(self) -> Observation:
-        """Return the delayed sensor values with the present time."""
+    def observe(self) -> Observation:
+        """Return the sensor values of the next cycle, delayed, with its time."""
         if not self._is_delayed:
             return self.sim.read()
-        if not self._reads_at:
-            self._look()
-        return replace(self._seen[0], time_s=self.sim.time_s)
+        if self._next is None:
+            if not self._reads_at:
+                self._look()
+            self._next = replace(self._seen[0], time_s=self.sim.time_s)
+        return self._next
 
     def _write_due(self) -> None:
         """Apply the delayed decision, if there is one."""

@@ -312,7 +312,7 @@ def test_the_code_of_a_page_prints_what_it_shows(
 
 @pytest.mark.parametrize("block", all_blocks("python"), ids=str)
 def test_what_code_imports_is_there(block: Block) -> None:
-    if block.page == "docs/reference/training.md":
+    if "import mjlab" in block.text or "from mjlab" in block.text:
         pytest.importorskip("mjlab")
     for node in ast.walk(ast.parse(block.text)):
         if isinstance(node, ast.Import):
