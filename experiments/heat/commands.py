@@ -227,6 +227,14 @@ def xray_command(
         Path | None,
         typer.Option(metavar="FILE", help="Also draw the result as .png or .svg."),
     ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write a folder for `nao-testbed report`; if it exists, a number is "
+            "appended.",
+        ),
+    ] = None,
     trials: Annotated[
         int | None,
         typer.Option(
@@ -306,7 +314,9 @@ def xray_command(
         asked = XrayCfg(
             source=source, assumptions=assumptions, entries=tuple(columns or ())
         )
-        raise typer.Exit(run_xray_command(asked, load_robot(folder), json_file, figure))
+        raise typer.Exit(
+            run_xray_command(asked, load_robot(folder), json_file, figure, out)
+        )
 
 
 def _assumptions(feet: str, floor_deg: float, com_mm: float) -> "Assumptions":

@@ -145,7 +145,8 @@ def _replay(
         trial for trial in source.trials if len(trial.frame) and trial.name in robots
     ]
     if not trials:
-        problems.append("There is no replay: no robot with rows.")
+        if any(trial.run.meta.rows != 0 for trial in source.trials):
+            problems.append("There is no replay: no robot with rows.")
         return None
     names = ", ".join(trial.name for trial in trials)
     caption = f"Replay, from left to right: {names}." if len(trials) > 1 else "Replay."
@@ -172,8 +173,8 @@ def _lead(source: RunSource, page: RunPage, heat: HeatResult | None) -> str:
             f"{duration(60.0 * heat.minutes)} under {names}"
             f"{f', preset {preset}' if preset else ''}, seed {heat.seed}."
         )
-    if not source.trials:
-        return ""
+    if page.summary or not source.trials:
+        return page.summary
     meta = source.trials[0].run.meta
     words = f"{meta.robot} under {source.trials[0].name}, seed {meta.seed}"
     if page.outcome:

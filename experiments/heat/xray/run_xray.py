@@ -1,5 +1,6 @@
 """Command `nao-testbed xray`: read a log, print the diagnosis."""
 
+import sys
 from pathlib import Path
 
 from rich.text import Text
@@ -22,9 +23,13 @@ from nao_testbed.models import Robot
 
 
 def run_xray_command(
-    cfg: XrayCfg, robot: Robot, json_file: str | None, figure: Path | None
+    cfg: XrayCfg,
+    robot: Robot,
+    json_file: str | None,
+    figure: Path | None,
+    out: Path | None = None,
 ) -> int:
-    """Read the log, print the tables, write JSON and figure; return the exit status.
+    """Read the log, print the tables, write the files; return the exit status.
 
     Raises:
         BadInput: the log is invalid, or a file cannot be written.
@@ -47,4 +52,11 @@ def run_xray_command(
 
         settings = {"log": found.standing.name, "feet": cfg.assumptions.feet}
         save_figure(xray_figure(found), figure, headline(found), settings)
+    if out is not None:
+        from nao_testbed.experiments.heat.xray.results.xray_folder import (  # noqa: PLC0415
+            write_xray_folder,  # heavy
+        )
+
+        made = write_xray_folder(found, cfg, out)
+        print(f"{made} has the result: nao-testbed report {made}", file=sys.stderr)
     return 0

@@ -35,6 +35,32 @@ def test_a_run_gives_tables_json_and_figure(run_folder: Path, tmp_path: Path) ->
     assert data["saving"]["saved_w"] > 0.0
 
 
+def test_a_report_shows_diagnosis_tables_figure_and_limits(
+    run_folder: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "diagnosis"
+    found = RUNNER.invoke(app, ["xray", str(run_folder), "--out", str(out)])
+    assert found.exit_code == 0, found.output
+    assert RUNNER.invoke(app, ["report", str(out)]).exit_code == 0
+    html = (out / "report.html").read_text("utf-8")
+    for text in (
+        "X-ray of xray/run",
+        "LAnklePitch has an error of",
+        "Cooler stance: ",
+        "Heat of the legs",
+        "Assumptions and limits",
+        "assumed for the cooler stance",
+        "data:image/svg+xml",
+    ):
+        assert text in html, text
+    assert "no rows" not in html
+    assert "no replay" not in html
+    (out / "xray.json").write_text("[1]", encoding="utf-8")
+    assert RUNNER.invoke(app, ["report", str(out)]).exit_code == 0
+    html = (out / "report.html").read_text("utf-8")
+    assert "xray.json cannot be read: it is no result of an X-ray" in html
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
