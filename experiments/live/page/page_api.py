@@ -14,7 +14,6 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
-from matplotlib.image import imsave
 from numpy.typing import NDArray
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -142,6 +141,8 @@ class PageApi:
         picture = {str(i): one for i, one in self._pictures.items()}.get(given)
         if picture is None:
             return error_response(404, "no picture yet; send TakePicture first.")
+        from matplotlib.image import imsave  # noqa: PLC0415  # heavy, and few pages need it
+
         file = io.BytesIO()
         imsave(file, picture.rgb, format="png")
         return Response(file.getvalue(), media_type="image/png")
