@@ -98,8 +98,8 @@ run: $(READY)  ## two robots stand for 15 minutes; prints the table, draws the f
 	@echo "== $$($(BIN)/python --version): two robots stand for 15 minutes of their time: half a minute or so of yours"
 	@$(BIN)/nao-testbed heat --preset document --out $(OUT)
 
-bench: $(READY)  ## what the loop, reservations and the transmitter cost, beside references
-	@$(BIN)/python -m benchmarks
+bench: $(READY)  ## what loop, commands and reservations cost; BESIDE=HEAD~1: in turn with that commit
+	@$(BIN)/python -m benchmarks $(if $(BESIDE),--beside $(BESIDE))
 
 # Types are checked beside the tests, and what is wrong with them is said at the end.
 test: $(DEV)  ## format, lint, types, documents and quick tests: three minutes on two cores

@@ -1,7 +1,7 @@
 """Benchmarks with references: `python -m benchmarks` in a checkout.
 
 The loop, controllers, fast-forward, a scenario, a live robot, reservations, gated
-commands and device slots, both engines.
+commands and device slots, whole commands, both engines.
 """
 
 from typing import Annotated
@@ -35,9 +35,18 @@ def bench(
     controllers: Annotated[
         str | None, controllers_option("smart, smart-full, minheat")
     ] = None,
+    beside: Annotated[
+        str | None,
+        typer.Option(
+            metavar="REVISION",
+            help="Also measure the commands of this revision of git, in turn, such as "
+            "HEAD~1.",
+        ),
+    ] = None,
 ) -> None:
     """Measure the computing time of each part, beside references."""
-    raise typer.Exit(run_bench_command(seconds, json_file, only, names_in(controllers)))
+    chosen = names_in(controllers)
+    raise typer.Exit(run_bench_command(seconds, json_file, only, chosen, beside))
 
 
 def main() -> None:

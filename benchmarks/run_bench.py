@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from benchmarks.commands import measure_commands
 from benchmarks.engines import ENGINES, measure_engines
 from benchmarks.figures import Figure
 from benchmarks.live import measure_live
@@ -49,6 +50,7 @@ from nao_testbed.models import (
 )
 from nao_testbed.models.system import load_average, processors, system_name
 from nao_testbed.sim.engine import engine_version
+from nao_testbed.sim.recording.run_meta import commit
 
 LONGEST_S = 600.0
 
@@ -66,6 +68,8 @@ class Part(StrEnum):
     """Requests, grants, tokens."""
     TRANSMITTER = "transmitter"
     """Device slots."""
+    COMMANDS = "commands"
+    """Whole commands, from their start to their end."""
     ENGINES = "engines"
     """Loop and scenario on PyBullet and on MuJoCo; by default measured if both are
     installed."""
@@ -96,6 +100,8 @@ class BenchCfg:
     """Simulated time of the scenario on each engine in s; None: twice `seconds`."""
     only: Part | None = None
     """Part to measure; None: all."""
+    beside: str | None = None
+    """Revision of git whose commands are measured in turn with ours; None: none."""
     robot_folder: Path = field(default_factory=default_robot_folder)
 
     def __post_init__(self) -> None:
@@ -117,6 +123,7 @@ class Machine:
     system: str
     python: str
     engine: str
+    commit: str | None = None
 
     @classmethod
     def here(cls) -> "Machine":
@@ -127,6 +134,7 @@ class Machine:
             system=system_name(),
             python=platform.python_version(),
             engine=", ".join(engine_version(e) for e in ENGINES if find_spec(e)),
+            commit=commit(),
         )
 
 
@@ -184,6 +192,12 @@ def run_bench(cfg: BenchCfg, on_stage: Callable[[str], None]) -> BenchResult:
     if cfg.only in {None, Part.TRANSMITTER}:
         on_stage("transmitter")
         figures += measure_transmitter(robot, TransmitterBenchCfg())
+    if cfg.only in {None, Part.COMMANDS}:
+        on_stage("commands")
+        with TemporaryDirectory(prefix="nao-testbed-bench-") as name:
+            figures += measure_commands(
+                Path(name), rounds=cfg.rounds, beside=cfg.beside
+            )
     if cfg.only is Part.ENGINES or (cfg.only is None and _has_both_engines()):
         on_stage("engines")
         with TemporaryDirectory(prefix="nao-testbed-bench-") as name:
@@ -194,7 +208,7 @@ def run_bench(cfg: BenchCfg, on_stage: Callable[[str], None]) -> BenchResult:
                 settle_s=cfg.settle_s,
                 scenario_seconds=cfg.engines_scenario_seconds or 2.0 * cfg.seconds,
             )
-    has_loop = cfg.only not in {Part.RESERVATIONS, Part.TRANSMITTER}
+    has_loop = cfg.only not in {Part.RESERVATIONS, Part.TRANSMITTER, Part.COMMANDS}
     return BenchResult(
         seconds=cfg.seconds if has_loop else None,
         machine=machine,
@@ -240,6 +254,7 @@ def run_bench_command(
     json_file: str | None,
     only: str | None = None,
     controllers: Sequence[str] = (),
+    beside: str | None = None,
 ) -> int:
     """Measure and print the table; return the exit status.
 
@@ -248,12 +263,13 @@ def run_bench_command(
         json_file: file for JSON; `-` is stdout, and the table then goes to stderr.
         only: name of the part to measure; None: all.
         controllers: controllers whose steps are measured; empty: those of `BenchCfg`.
+        beside: revision of git for the part `commands`; None: none.
 
     Raises:
         BadInput: the time is invalid, the file cannot be written, or there is no such
             part.
     """
-    cfg = BenchCfg(seconds=seconds, only=_part(only))
+    cfg = BenchCfg(seconds=seconds, only=_part(only), beside=beside)
     if controllers:
         check_controllers(controllers)
         if cfg.only not in {None, Part.HEAT}:
@@ -291,7 +307,8 @@ def bench_table(result: BenchResult) -> Table:
     table = plain_table(
         "Medians of alternating blocks, with their quartiles",
         f"{machine.cores} cores, load average {load_text} at the start; "
-        f"{machine.system}, Python {machine.python}, {machine.engine}",
+        f"{machine.system}, Python {machine.python}, {machine.engine}, commit "
+        f"{(machine.commit or 'unknown')[:8]}",
     )
     table.add_column("measurement", no_wrap=True)
     for name in ("median", "quartiles", "blocks", "target"):

@@ -122,7 +122,7 @@ def describe_run(
         config=plain_config if isinstance(plain_config, dict) else {},
         command=tuple(command),
         versions=_versions(),
-        commit=_commit(),
+        commit=commit(),
         started_utc=datetime.now(UTC).isoformat(timespec="seconds"),
         robot_data=robot_data or {},
     )
@@ -203,7 +203,8 @@ def _versions() -> dict[str, str]:
     return versions
 
 
-def _commit() -> str | None:
+def commit() -> str | None:
+    """Return the commit of this checkout; None outside of one."""
     root = Path(__file__).resolve().parents[2]
     if not (
         root / ".git"

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks.__main__ import app, main
+from benchmarks.commands import measure_commands
 from benchmarks.figures import figure
 from benchmarks.run_bench import BenchCfg, BenchResult, Machine, Part
 from nao_testbed.models import BadInput
@@ -52,12 +53,29 @@ def test_the_bench_shows_what_it_measures(
     assert max(map(len, told)) <= columns
 
 
+@pytest.mark.slow(covers=False)
+def test_a_command_is_measured_beside_its_trials(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trials = {"heat": (lambda _folder: 0.5, 1.5)}
+    monkeypatch.setattr("benchmarks.commands._TRIALS", trials)
+    whole, over = measure_commands(tmp_path, rounds=2, commands={"heat": ["--help"]})
+    assert (whole.what, over.what) == (
+        "nao-testbed --help",
+        "nao-testbed --help / its trials",
+    )
+    assert whole.blocks == 2
+    assert over.value == pytest.approx(2.0 * whole.value)
+    assert 0.02 < whole.value < 30.0
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
         ("--only scenario --controllers smart", "need the part heat"),
         ("--controllers smrt", "Did you mean 'smart'"),
         ("--only scenarios", "Did you mean 'scenario'"),
+        ("--only commands --beside nowhere", "--beside nowhere: "),
         ("--seconds 0.01", "give a number from 0.1 to 600"),
         ("--seconds 1e20", "--seconds = 1e+20; give a finite number"),
         ("--json precious.txt", "nao-testbed did not write it"),
