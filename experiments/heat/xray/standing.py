@@ -3,7 +3,13 @@
 The interval extends back from the end as long as every leg joint is within `STILL_RAD`
 of its final angle and the soles carry the weight. Its first seconds, in which the soles
 settle, are omitted. Heat is the mean of the interval; angles and forces are those of
-its end. Noise averages out; the sensor models include the other errors.
+its end.
+
+A mean x̄ of n independent readings has the standard error σ / √n, σ the larger of the
+measured and the stated noise. Rows that repeat the reading before are not independent:
+held values of a slow sensor, and fast-forwarded rows, which repeat the last reading of
+the physics. They are left out; if fewer than `MIN_READINGS` remain, earlier readings of
+the interval are included.
 """
 
 from collections.abc import Sequence
@@ -13,8 +19,8 @@ import numpy as np
 
 from nao_testbed.controllers.interface.robot_interface import AXES
 from nao_testbed.controllers.stiffness.dynamics import GRAVITY
-from nao_testbed.controllers.stiffness.kernels import IndexArray
-from nao_testbed.experiments.heat.logs.record import Log
+from nao_testbed.controllers.stiffness.kernels import BoolArray, IndexArray
+from nao_testbed.experiments.heat.logs.record import Columns, Log
 from nao_testbed.experiments.heat.xray.sensor_checks import check_sensors
 from nao_testbed.models import BadInput, Posture, Robot
 from nao_testbed.models.values import FloatArray
@@ -31,6 +37,8 @@ SETTLING_S = 5.0
 """Omitted beginning of the interval in s, at most half of it."""
 POSE_S = 30.0
 """Longest time over which angles and forces are averaged."""
+MIN_READINGS = 50
+"""Number of readings that are averaged, if the interval has as many."""
 MIN_ON_SOLES = 0.5
 """Minimum share of the weight on the force sensors."""
 
@@ -54,7 +62,9 @@ class Standing:
     effort: FloatArray
     """(n_motors,) torques on the joint's side in N·m; 0 for motors without data."""
     effort_sd: FloatArray
-    """(n_motors,) uncertainty of these in N·m: of a current whose sign is unknown."""
+    """(n_motors,) standard error of these in N·m; |T| if the sign is unknown."""
+    is_signed: BoolArray
+    """(n_motors,) False: the sign of the current is unknown."""
     mean_square: FloatArray
     """(n_motors,) mean squared torques in N²m², without the sensor's noise."""
     temperature: FloatArray | None
@@ -63,6 +73,10 @@ class Standing:
     """(n_force_sensors,) in N."""
     accelerometer: FloatArray | None
     """(3,) in m/s²."""
+    fsr_sd: float
+    """Largest standard error of a force in N."""
+    accelerometer_sd: float
+    """Largest standard error of an axis in m/s²."""
     remarks: tuple[str, ...]
     """Missing signals and their replacements."""
 
@@ -78,9 +92,8 @@ def find_standing(log: Log, robot: Robot) -> Standing:
     rows = _still_rows(log, robot)
     time_s = log.time_s[rows]
     settled_s = time_s[0] + min(SETTLING_S, 0.5 * float(np.ptp(time_s)))
-    rows = rows[time_s >= settled_s]
-    time_s = log.time_s[rows]
-    pose = rows[time_s >= time_s[-1] - POSE_S]
+    still, rows = rows, rows[time_s >= settled_s]
+    pose = rows[log.time_s[rows] >= log.time_s[-1] - POSE_S]
     remarks = [repair.what for repair in log.repairs]
     q, filled = _joint_means(log, robot, "q", pose)
     if filled:
@@ -90,23 +103,33 @@ def find_standing(log: Log, robot: Robot) -> Standing:
     target = None
     if all(name in log.signals.get("target", {}) for name in robot.leg_joints):
         target, _ = _joint_means(log, robot, "target", pose)
-    effort, _ = _efforts(log, robot, pose)
-    is_unsure = np.array([name in log.unsigned for name in robot.motor_names])
-    _, mean_square = _efforts(log, robot, rows)
+    effort, effort_sd, _ = _efforts(log, robot, pose, still)
+    is_signed = np.array([name not in log.unsigned for name in robot.motor_names])
+    _, _, mean_square = _efforts(log, robot, rows, still)
     motors = robot.motor_names
+    sensors = robot.force_sensors
+    noise = max((sensor.noise_newton for sensor in sensors), default=0.0)
+    names = [sensor.name for sensor in sensors]
+    fsr, fsr_sd = _all_of(log, "fsr", names, pose, still, noise)
+    noise = robot.imu.accelerometer_noise
+    gravity, gravity_sd = _all_of(log, "accelerometer", AXES, pose, still, noise)
+    temperature, _ = _all_of(log, "temperature", motors, _last(log, rows))
     return Standing(
         name=str(log.path),
         log_s=float(log.time_s[-1] - log.time_s[0]),
-        still_s=float(time_s[-1] - time_s[0]),
+        still_s=float(log.time_s[-1] - log.time_s[rows[0]]),
         rows=len(rows),
         q=q,
         target=target,
-        effort=np.where(is_unsure, 0.0, effort),
-        effort_sd=np.where(is_unsure, np.abs(effort), 0.0),
+        effort=np.where(is_signed, effort, 0.0),
+        effort_sd=np.where(is_signed, effort_sd, np.abs(effort)),
+        is_signed=is_signed,
         mean_square=mean_square,
-        temperature=_all_of(log, "temperature", motors, _last(log, rows)),
-        fsr=_all_of(log, "fsr", [s.name for s in robot.force_sensors], pose),
-        accelerometer=_all_of(log, "accelerometer", AXES, pose),
+        temperature=temperature,
+        fsr=fsr,
+        accelerometer=gravity,
+        fsr_sd=fsr_sd,
+        accelerometer_sd=gravity_sd,
         remarks=tuple(remarks),
     )
 
@@ -191,16 +214,48 @@ def _joint_means(
     return np.array(means), filled
 
 
-def _efforts(log: Log, robot: Robot, rows: IndexArray) -> tuple[FloatArray, FloatArray]:
-    """Return mean and mean squared torques of all motors."""
-    effort, square = np.zeros(len(robot.motors)), np.zeros(len(robot.motors))
+def _readings(columns: Columns, rows: IndexArray, still: IndexArray) -> Columns:
+    """Return the independent readings of a sensor, one array per member.
+
+    Args:
+        columns: member to its values in all rows.
+        rows: rows of the window.
+        still: rows of the whole interval, which end with those of the window.
+    """
+    block = np.array(list(columns.values()))[:, still]
+    is_new = np.ones(still.size, dtype=np.bool_)
+    is_new[1:] = (np.diff(block) != 0.0).any(axis=0)
+    fresh = still[is_new]
+    begin = int(np.searchsorted(fresh, rows[0]))
+    if fresh.size - begin < rows.size:  # some rows repeat a reading
+        begin = min(begin, max(fresh.size - MIN_READINGS, 0))
+    fresh = fresh[begin:]
+    kept = {name: values[fresh] for name, values in columns.items()}
+    return {name: values[np.isfinite(values)] for name, values in kept.items()}
+
+
+def _error(values: FloatArray, noise: float) -> float:
+    """Return the standard error of the mean of independent readings.
+
+    Args:
+        values: (n,) readings.
+        noise: stated standard deviation of their noise.
+    """
+    return max(noise, float(values.std())) / float(np.sqrt(values.size))
+
+
+def _efforts(
+    log: Log, robot: Robot, rows: IndexArray, still: IndexArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return mean torques of all motors, their standard errors, and mean squares."""
+    effort, error, square = np.zeros((3, len(robot.motors)))
     is_current = "current" in log.signals
     columns = log.signals["current" if is_current else "torque"]
+    readings = _readings(columns, rows, still)
     for m, motor in enumerate(robot.motors):
         if motor.name not in columns:
             continue
-        values = columns[motor.name][rows]
-        values = values[np.isfinite(values)]
+        values = readings[motor.name]
         if not values.size:
             raise BadInput(
                 f"{log.path}: motor {motor.name} has no current while the robot "
@@ -208,19 +263,30 @@ def _efforts(log: Log, robot: Robot, rows: IndexArray) -> tuple[FloatArray, Floa
             )
         constant = motor.one_node.torque_constant if is_current else 1.0
         noise = robot.sensor_rates.current_noise * constant if is_current else 0.0
-        effort[m] = constant * values.mean()
-        mean = float((values**2).mean())
-        square[m] = max(constant**2 * mean - noise**2, effort[m] ** 2)
-    return effort, square
+        values = constant * values
+        effort[m], error[m] = values.mean(), _error(values, noise)
+        square[m] = max(float((values**2).mean()) - noise**2, effort[m] ** 2)
+    return effort, error, square
 
 
 def _all_of(
-    log: Log, signal: str, members: Sequence[str], rows: IndexArray
-) -> FloatArray | None:
-    """Return means of a signal; None if a member is missing."""
+    log: Log,
+    signal: str,
+    members: Sequence[str],
+    rows: IndexArray,
+    still: IndexArray | None = None,
+    noise: float = 0.0,
+) -> tuple[FloatArray | None, float]:
+    """Return means of a signal and their largest standard error; None if incomplete."""
     columns = log.signals.get(signal, {})
-    means = [_mean(columns[n], rows) if n in columns else np.nan for n in members]
-    return np.array(means) if means and np.isfinite(means).all() else None
+    if not members or not set(members) <= columns.keys():
+        return None, 0.0
+    readings = _readings(columns, rows, rows if still is None else still)
+    values = [readings[name] for name in members]
+    if not all(one.size for one in values):
+        return None, 0.0
+    means = np.array([one.mean() for one in values])
+    return means, max(_error(one, noise) for one in values)
 
 
 def _listed(names: list[str]) -> str:

@@ -298,8 +298,7 @@ class StandingModel:
             friction: factor on the gears' friction.
         """
         known = np.hypot(friction * self._gear_sd, TORQUE_NM)
-        unsure = self.standing.effort_sd[self._counts]
-        return np.asarray(np.hypot(known, unsure))
+        return np.asarray(np.hypot(known, self.standing.effort_sd[self._counts]))
 
     def fit(
         self,
@@ -421,7 +420,9 @@ class StandingModel:
             servos = robot.servo_of_joint
             wind_up = (robot.servo_torques @ seen.effort)[servos] / kp
             fine = seen.target - wind_up
+            unsure = np.sqrt(robot.servo_torques**2 @ seen.effort_sd**2)[servos] / kp
             finer = np.hypot(ANGLE_RAD, self.assumptions.gain * wind_up)
+            finer = np.hypot(finer, unsure)
             shared = np.bincount(servos)[servos] > 1
             finer[shared] *= 3.0  # the coupling of the joints yields slightly
             is_known = np.zeros(len(q), dtype=np.bool_)
@@ -539,7 +540,8 @@ class StandingModel:
     ) -> tuple[FloatArray, FloatArray]:
         """Return the vertical and the floor's normal, base frame."""
         has = self.standing.accelerometer is not None
-        tilt = ACCELEROMETER_RAD if has else UNKNOWN_TILT_RAD
+        noise = self.standing.accelerometer_sd / GRAVITY
+        tilt = np.hypot(ACCELEROMETER_RAD, noise) if has else UNKNOWN_TILT_RAD
         up = self._up.copy()
         up[:2] += tilt * z[12:14]
         up /= np.linalg.norm(up)
@@ -585,7 +587,8 @@ class StandingModel:
             if seen.fsr is not None and self._sensors[i]:
                 on_sole = np.array([load, load * place[0], load * place[1]])
                 shares = shares_of_load(self._share[i], on_sole, len(self._sensors[i]))
-                rows.append((shares - seen.fsr[self._sensors[i]]) / FSR_N)
+                off = shares - seen.fsr[self._sensors[i]]
+                rows.append(off / np.hypot(FSR_N, seen.fsr_sd))
             if self._touches is not None:
                 h = heights[corners]
                 flat = np.where(self._touches[i], h, np.minimum(h, 0.0))

@@ -237,7 +237,7 @@ def xray(
     if worst is None:
         return found
     motors = robot.motors_of([worst])
-    if (standing.effort_sd[motors] > 0.0).any():  # which way it would save is unknown
+    if not standing.is_signed[motors].all():  # which way it would save is unknown
         return found
     error = suspects.error_of(worst)
     return replace(found, saving=account.saving(worst, error.degrees))

@@ -118,7 +118,7 @@ def test_a_certain_fault_is_corrected_and_reported(
     spoil(spoilt)
     seen = standing(spoilt, nao, tmp_path)
     np.testing.assert_allclose(seen.q, own.q, atol=2e-4)
-    known = seen.effort_sd == 0.0
+    known = seen.is_signed
     np.testing.assert_allclose(seen.effort[known], own.effort[known], atol=0.1)
     np.testing.assert_allclose(seen.mean_square, own.mean_square, atol=0.1)
     assert seen.temperature is not None

@@ -12,7 +12,7 @@ from nao_testbed.experiments.heat.identification.identify import IdentifyCfg, id
 from nao_testbed.experiments.heat.logs.log import read_log
 from nao_testbed.experiments.heat.logs.record import Log
 from nao_testbed.experiments.heat.xray.sensor_checks import check_sensors
-from nao_testbed.experiments.heat.xray.standing import find_standing
+from nao_testbed.experiments.heat.xray.standing import Standing, find_standing
 from nao_testbed.experiments.heat.xray.xray import XrayCfg, undetermined, xray
 from nao_testbed.models import BadInput, Robot, UnknownName
 from nao_testbed.sim.recording.run_folder import read_run
@@ -260,3 +260,24 @@ def test_torques_stand_in_for_currents(
             columns[name] = frame[name]
     seen = find_standing(read_log(write(pd.DataFrame(columns))), robot)
     np.testing.assert_allclose(seen.effort, find_standing(log, robot).effort)
+
+
+def test_repeated_readings_count_once(log: Log, robot: Robot) -> None:
+    """Rows of fast-forward repeat the last reading: its noise does not average out."""
+
+    def held(first: int, repeats: int = 30) -> Standing:
+        rows = np.r_[first : log.time_s.size, [log.time_s.size - 1] * repeats]
+        signals = {
+            signal: {name: values[rows] for name, values in columns.items()}
+            for signal, columns in log.signals.items()
+        }
+        signals["time_s"][""][-repeats - 1 :] += np.arange(repeats + 1.0)
+        return find_standing(replace(log, signals=signals), robot)
+
+    own, seen = find_standing(log, robot), held(0)
+    assert seen.still_s > 20.0
+    off = np.abs(seen.effort - own.effort)
+    assert (off <= 4.0 * np.hypot(seen.effort_sd, own.effort_sd)).all()
+    noise = robot.imu.accelerometer_noise
+    assert seen.accelerometer_sd == pytest.approx(noise / np.sqrt(50.0), rel=0.4)
+    assert held(log.time_s.size - 1).accelerometer_sd == noise
