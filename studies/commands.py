@@ -39,6 +39,8 @@ RANGES: Mapping[str, Any] = {
     "hand-guiding --robots": PulledRobots,
     "hand-guiding --spread": PullSpread,
     "preset-search --generations": Annotated[int, Field(ge=0, le=10_000)],
+    "xray-calibration --logs": Annotated[int, Field(ge=1, le=100_000)],
+    "xray-calibration --seconds": Annotated[float, Field(ge=6.0, le=600.0)],
     "predict-published --rounds": Rounds,
     "predict-published --repeats": Rounds,
     "predict-published --training": Robots,
@@ -222,3 +224,31 @@ def example_log(
 
     check_writable("--out", out)
     write_text(out, study.example_log(load_robot(), seed))
+
+
+@app.command(name="xray-calibration", cls=_Study)
+def xray_calibration(
+    logs: Annotated[int, typer.Option(help="Number of logs, one robot each.")] = 200,
+    robots: Annotated[
+        str, typer.Option(help="Comma-separated built-in robots, in turn.")
+    ] = "nao,g1",
+    kinds: Annotated[
+        str | None,
+        typer.Option(help="Comma-separated kinds of logs, in turn; default: all."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of robots and faults.")] = 0,
+    seconds: Annotated[float, typer.Option(help="Length of each log in s.")] = 8.0,
+    json_file: JsonOption = None,
+) -> None:
+    """Count the right and false headlines of the X-ray on faulty logs."""
+    from studies.xray_calibration import KINDS, CalibrationCfg, run_calibration  # noqa: PLC0415  # heavy
+
+    cfg = CalibrationCfg(
+        logs=logs,
+        seed=seed,
+        seconds=seconds,
+        robots=names_in(robots),
+        kinds=names_in(kinds) or KINDS,
+    )
+    install_stop_handlers()
+    raise typer.Exit(run_calibration(cfg, json_file))

@@ -7,6 +7,7 @@ values become missing ones. All else is left to the checks of each command.
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
+from typing import Literal
 
 import numpy as np
 from scipy.ndimage import median_filter
@@ -35,6 +36,8 @@ MOST_DROPPED = 0.4
 """Share of the rows above which outliers count as the signal and not as dropouts."""
 FAR = {"q": 0.05, "target": 0.05, "temperature": 5.0}
 """Minimum distance of a dropout from the running median, in rad and K."""
+ZERO = 0.002
+"""The same for values of exactly 0."""
 NOISES = 8.0
 """The same for noisy signals, in standard deviations."""
 FROZEN_ROWS, FROZEN_S = 20, 1.0
@@ -144,12 +147,13 @@ def _in_our_units(log: Log, robot: Robot) -> Log:
                 break
     columns = _of_robot(log.signals.get("current", {}), robot.motor_names)
     shares = [
-        float(np.nanmax(np.abs(v), initial=0.0)) / largest_current(robot, n)
+        float(np.nanpercentile(np.abs(v), 90.0)) / largest_current(robot, n)
         for n, v in columns.items()
+        if np.isfinite(v).any()
     ]
     if sum(share > 1.0 for share in shares) > 2:
         scaled = {n: 1e-3 * v for n, v in columns.items()}
-        if max(shares) < 1e3:
+        if max(shares, default=0.0) < 1e3:
             signals = _changed(log, "current", scaled)
             what = "currents of all motors in mA: converted to A"
             log = _noted(log, "unit", log.time_s.size, what, signals=signals)
@@ -208,12 +212,14 @@ def _dropped(signal: str, values: FloatArray) -> BoolArray:
         return np.zeros(len(values), dtype=np.bool_)
     bad = np.zeros(len(values), dtype=np.bool_)
     if np.ptp(values[known]) > far or (values == 0.0).any():
+        # the first current may be a transient
+        mode: Literal["mirror", "nearest"] = "mirror" if far else "nearest"
         middle = np.full_like(values, np.nan)
-        middle[known] = median_filter(values[known], WINDOW, mode="nearest")
+        middle[known] = median_filter(values[known], WINDOW, mode=mode)
         off = np.abs(values - middle)
         noise = NOISES * 1.4826 * float(np.nanmedian(off))
         bad = off > (far or noise + 0.2 * float(np.nanmax(np.abs(middle))))
-        bad |= (values == 0.0) & (off > max(noise, 0.01))
+        bad |= (values == 0.0) & (off > max(noise, ZERO))
         bad &= bad.mean() < MOST_DROPPED
     others = values[known & (values != 0.0)]
     if signal == "temperature" and others.size and others.min() > WARM_DEGC:

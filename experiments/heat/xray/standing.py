@@ -21,7 +21,7 @@ from nao_testbed.controllers.interface.robot_interface import AXES
 from nao_testbed.controllers.stiffness.dynamics import GRAVITY
 from nao_testbed.controllers.stiffness.kernels import BoolArray, IndexArray
 from nao_testbed.experiments.heat.logs.record import Columns, Log
-from nao_testbed.experiments.heat.xray.sensor_checks import check_sensors
+from nao_testbed.experiments.heat.logs.sensor_checks import check_sensors
 from nao_testbed.models import BadInput, Posture, Robot
 from nao_testbed.models.values import FloatArray
 
@@ -37,6 +37,10 @@ SETTLING_S = 5.0
 """Omitted beginning of the interval in s, at most half of it."""
 POSE_S = 30.0
 """Longest time over which angles and forces are averaged."""
+SERVO_ERROR, ANGLE_RAD = 0.2, 2e-4
+"""Relative error of a servo's law, and smallest error of an angle in rad."""
+DOUBTFUL = 25.0
+"""Sum of squared errors, in standard deviations, at which torques contradict angles."""
 MIN_READINGS = 50
 """Number of readings that are averaged, if the interval has as many."""
 MIN_ON_SOLES = 0.5
@@ -106,6 +110,8 @@ def find_standing(log: Log, robot: Robot) -> Standing:
     effort, effort_sd, _ = _efforts(log, robot, pose, still)
     is_signed = np.array([name not in log.unsigned for name in robot.motor_names])
     _, _, mean_square = _efforts(log, robot, rows, still)
+    if target is not None and log.run_state is None and is_signed.all():
+        _check_servos(log, robot, target - q, effort)
     motors = robot.motor_names
     sensors = robot.force_sensors
     noise = max((sensor.noise_newton for sensor in sensors), default=0.0)
@@ -223,8 +229,8 @@ def _readings(columns: Columns, rows: IndexArray, still: IndexArray) -> Columns:
         still: rows of the whole interval, which end with those of the window.
     """
     block = np.array(list(columns.values()))[:, still]
-    is_new = np.ones(still.size, dtype=np.bool_)
-    is_new[1:] = (np.diff(block) != 0.0).any(axis=0)
+    is_new = np.isfinite(block).any(axis=0)
+    is_new[1:] &= (np.diff(block) != 0.0).any(axis=0)
     fresh = still[is_new]
     begin = int(np.searchsorted(fresh, rows[0]))
     if fresh.size - begin < rows.size:  # some rows repeat a reading
@@ -267,6 +273,54 @@ def _efforts(
         effort[m], error[m] = values.mean(), _error(values, noise)
         square[m] = max(float((values**2).mean()) - noise**2, effort[m] ** 2)
     return effort, error, square
+
+
+def _check_servos(
+    log: Log, robot: Robot, wind_up: FloatArray, effort: FloatArray
+) -> None:
+    """Reject torques that belong to the other leg, or have the opposite sign.
+
+    A servo holds a torque in proportion to set-point minus angle, within the steps of
+    the encoder and its gain. The fault may be in the angles or in the torques.
+
+    Args:
+        log: log, for the message.
+        robot: robot of the log.
+        wind_up: (n_joints,) set-points minus angles in rad.
+        effort: (n_motors,) torques in N·m.
+
+    Raises:
+        BadInput: torques and angles contradict each other.
+    """
+    legs = [robot.joint_index(name) for name in robot.leg_joints]
+    kp = np.array([robot.joints[k].kp for k in legs])
+    step = np.array([robot.joints[k].encoder_step for k in legs])
+    sd = kp * np.maximum(0.5 * step, ANGLE_RAD)
+    servo = kp * wind_up[legs]
+    given = (robot.servo_torques @ effort)[robot.servo_of_joint[legs]]
+
+    def misfit(torque: FloatArray) -> float:
+        gain = max(float(servo @ torque) / float(torque @ torque + 1e-12), 0.5)
+        off = servo - gain * torque
+        return float(((off / np.hypot(sd, SERVO_ERROR * servo)) ** 2).sum())
+
+    half = len(legs) // 2
+    swapped = np.concatenate((given[half:], given[:half]))
+    own = misfit(given)
+    if own > DOUBTFUL and misfit(swapped) < own / 4.0:
+        raise BadInput(
+            f"{log.path}: the currents of each leg fit the angles and set-points of "
+            "the other leg; exchange the names of the legs in one of them."
+        )
+    for k in np.flatnonzero(servo * given < 0.0).tolist():
+        turned = np.where(np.arange(len(legs)) == k, -given, given)
+        name = robot.leg_joints[k]
+        if own - misfit(turned) > DOUBTFUL and misfit(turned) < own / 2.0:
+            raise BadInput(
+                f"{log.path}: the current of {name} means {given[k]:+.2g} N·m, but its "
+                f"set-point and angle {servo[k]:+.2g} N·m; multiply the column with "
+                "the wrong sign by -1."
+            )
 
 
 def _all_of(
