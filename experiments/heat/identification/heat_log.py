@@ -133,6 +133,8 @@ class HeatLogCfg(Checked):
     """Time between rows from which the heating between them is unknown; None: ten times
     the usual step, and at least 5 s. A current that is missing for a shorter time is
     interpolated."""
+    largest_a: float = LARGEST_CURRENT_A
+    """Largest plausible current in A."""
     trusts_units: bool = False
     """True: accept the units of the header even for unlikely temperatures."""
 
@@ -170,10 +172,10 @@ def heat_log_of_file(
     if np.isfinite(degc).any() and not cfg.trusts_units:
         _reject_impossible(log, degree_name, degc)
     largest = np.nanmax(np.abs(current), initial=0.0)
-    if largest > LARGEST_CURRENT_A and not cfg.trusts_units:
+    if largest > cfg.largest_a and not cfg.trusts_units:
         raise BadInput(
-            f"{log.path}: a current in {drive_name} is {largest:g} A, more than any "
-            f"joint draws ({LARGEST_CURRENT_A:g} A); if it is in mA, name the column "
+            f"{log.path}: a current in {drive_name} is {largest:g} A, more than the "
+            f"joint draws ({cfg.largest_a:g} A); if it is in mA, name the column "
             f"current_ma; otherwise give --trust-units."
         )
     built = _build(log, motor, degc, current, cfg.gap_s)

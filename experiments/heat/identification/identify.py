@@ -24,6 +24,7 @@ from nao_testbed.experiments.heat.identification.heat_log import (
     motor_of,
 )
 from nao_testbed.experiments.heat.logs.log import read_log
+from nao_testbed.experiments.heat.logs.record import LARGEST_CURRENT_A, largest_current
 from nao_testbed.models import BadInput, OneNodeHeating, Robot, load_robot
 from nao_testbed.sim.thermal.identification import fit_one_node
 from nao_testbed.sim.thermal.one_node_fit import Estimate, KnownResistance, OneNodeFit
@@ -189,6 +190,13 @@ def _logs(
     log_cfg = HeatLogCfg(
         torque_constant=table.torque_constant if table else None,
         gap_s=cfg.gap_s,
+        largest_a=max(
+            (
+                largest_current(robot, motor_of(joint, robot).name)
+                for joint in cfg.joints
+            ),
+            default=LARGEST_CURRENT_A,
+        ),
         trusts_units=cfg.trusts_units,
     )
     if is_of_all:

@@ -30,6 +30,7 @@ UNITS: Mapping[str, str] = {
     **dict.fromkeys(("°c", "degc", "c", "celsius"), "degc"),
     **dict.fromkeys(("°f", "degf", "f", "fahrenheit"), "degf"),
     **dict.fromkeys(("k", "kelvin"), "k"),
+    **dict.fromkeys(("rad", "rad/s", "m/s²", "m/s^2", "n·m", "nm", "n"), "si"),
     **{name: name for name in ("s", "ms", "us", "ns", "min", "ma", "kg", "g")},
     "µs": "us",
     "a": "a",
@@ -39,7 +40,7 @@ _PARTS = {
     "{joint}": r"(?P<joint>[^./:]+)",
     "{axis}": r"[./_:]?(?P<axis>[xyz012])",
     "*": r".*",
-    ".": r"[./_:]",
+    ".": r"[./_: ]",
 }
 
 
@@ -69,7 +70,9 @@ def _compiled(pattern: str, *, is_given: bool = False) -> re.Pattern[str]:
         else:
             parts.append(_PARTS.get(part.removeprefix(".") or part) or re.escape(part))
     text = "".join(parts)
-    return re.compile(text if is_given else rf"(?:.*[./])?{text}", re.IGNORECASE)
+    return re.compile(
+        text if is_given else rf"(?:.*(?:[./]|: ?))?{text}", re.IGNORECASE
+    )
 
 
 @cache
@@ -255,7 +258,7 @@ def _fitting(line: _Line, column: str, robot: Robot | None) -> str | None:
 def of_motor(name: str, robot: Robot | None) -> str:
     """Return a name with the motor in place of the joint, for signals of motors.
 
-    Torques of joints with parallel motors keep the joint (`xray.sensor_checks`).
+    Torques of joints with parallel motors keep the joint (`sensor_checks`).
     """
     prefix, _, member = name.partition(".")
     if (

@@ -27,6 +27,8 @@ from nao_testbed.experiments.heat.logs.tables import (
     FrameTable,
     LogTable,
     read_csv,
+    read_data_set,
+    read_json_lines,
     read_parquet,
 )
 from nao_testbed.models import BadInput, Robot
@@ -59,7 +61,7 @@ def read_log(
 
 
 def table_of(path: Path) -> LogTable:
-    """Open a run folder, a bag, a LeRobot data set, a Parquet or a CSV file.
+    """Open a run folder, bag, LeRobot data set, Parquet, JSON lines or CSV file.
 
     Raises:
         BadInput: the source cannot be read, or has no rows.
@@ -70,10 +72,12 @@ def table_of(path: Path) -> LogTable:
         files = sorted(path.glob("data/**/*.parquet"))
         if not files:
             raise BadInput(f"{path} has no data/**/*.parquet; give a whole data set.")
-        return read_parquet(files[-1])
+        return read_data_set(path, files)
     if path.is_dir():
         run = read_run(path)
         return FrameTable(run.folder, run.frame.reset_index(), run.state)
+    if path.suffix.lower() in {".jsonl", ".ndjson"}:
+        return read_json_lines(path)
     if path.suffix.lower() in {".parquet", ".pq"}:
         return read_parquet(path)
     return read_csv(path)

@@ -10,7 +10,7 @@ names the file, and the line if there is one.
 import csv
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nao_testbed.models import BadInput
-from nao_testbed.models.files import read_text
+from nao_testbed.models.files import read_bytes, read_text
 from nao_testbed.models.values import FloatArray, number_of
 
 if TYPE_CHECKING:
@@ -189,6 +189,51 @@ def read_parquet(path: Path) -> LogTable:
         ) from error
 
 
+def read_data_set(path: Path, files: Sequence[Path]) -> FrameTable:
+    """Read the files of a LeRobot data set, with the rows of all episodes."""
+    import pandas as pd  # noqa: PLC0415  # slow
+
+    frames = [_without_lists(pd.read_parquet(file), file) for file in files]
+    return FrameTable(path, pd.concat(frames, ignore_index=True))
+
+
+def read_json_lines(path: Path) -> FrameTable:
+    """Read a file with a JSON object in each line; `motor_state.0.q` is a column.
+
+    Raises:
+        BadInput: a line is not a JSON object, or there is none.
+    """
+    import pandas as pd  # noqa: PLC0415  # slow
+
+    rows = []
+    for number, line in enumerate(read_text(path).splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError:
+            row = None
+        if not isinstance(row, dict):
+            raise BadInput(
+                f"{path}:{number}: the line is not a JSON object; give one in each "
+                "line, or a CSV file."
+            )
+        rows.append(dict(_leaves("", row)))
+    if not rows:
+        raise BadInput(f"{path} has no rows; give a file with data.")
+    return FrameTable(path, pd.DataFrame(rows))
+
+
+def _leaves(name: str, value: object) -> Iterator[tuple[str, float | str | None]]:
+    """Yield the numbers and texts of a JSON value, with their paths."""
+    if isinstance(value, dict | list):
+        parts = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, part in parts:
+            yield from _leaves(f"{name}.{key}" if name else str(key), part)
+    elif value is None or isinstance(value, str | int | float):
+        yield name, value
+
+
 def _without_lists(frame: "pd.DataFrame", path: Path) -> "pd.DataFrame":
     """Return a frame in which each item of lists of numbers has its own column.
 
@@ -244,7 +289,7 @@ def _read_rows(path: Path) -> tuple[list[str], _Rows]:
             twice, or its rows differ in length.
     """
     try:
-        text = read_text(path, "utf-8-sig")
+        text = _text_of(path)
     except UnicodeDecodeError:
         raise BadInput(f"{path} is not UTF-8 text; save it as CSV (UTF-8).") from None
     except OSError as error:
@@ -285,13 +330,7 @@ def _read_rows(path: Path) -> tuple[list[str], _Rows]:
     if rows[0][1][-1] == "" or all(len(c) > len(rows[0][1]) for _, c in rows[1:]):
         rows = [(n, c[:-1] if c and not c[-1].strip() else c) for n, c in rows]
     (first, names), *body = rows
-    header = [name.strip() for name in names]
-    twice = sorted({name for name in header if name and header.count(name) > 1})
-    if twice:
-        raise BadInput(
-            f"{path}:{first}: the header names {', '.join(twice)} more than once; keep "
-            f"one column of each name."
-        )
+    header = _header_of(path, first, names)
     if not body:
         raise BadInput(f"{path} has a header and no rows; give a file with data.")
     if len(body) > 1 and len(body[0][1]) == len(header) and _is_units(body):
@@ -304,6 +343,38 @@ def _read_rows(path: Path) -> tuple[list[str], _Rows]:
                 "the header; give every row as many."
             )
     return header, body
+
+
+def _header_of(path: Path, first: int, names: list[str]) -> list[str]:
+    """Return the names of the columns.
+
+    Raises:
+        BadInput: the row has numbers, or a name twice.
+    """
+    header = [name.strip() for name in names]
+    if sum(map(_is_numbers, filter(None, header))) > len(header) / 2:
+        raise BadInput(
+            f"{path}:{first}: the first row has numbers; add a row with the names of "
+            "the columns above it."
+        )
+    if header[0] == "" and "index" not in header:
+        header[0] = "index"  # as pandas writes it
+    twice = sorted({name for name in header if name and header.count(name) > 1})
+    if twice:
+        raise BadInput(
+            f"{path}:{first}: the header names {', '.join(twice)} more than once; keep "
+            f"one column of each name."
+        )
+    return header
+
+
+def _text_of(path: Path) -> str:
+    """Return the text of a file in UTF-8, or as Excel writes it: UTF-16, Windows."""
+    try:
+        return read_text(path, "utf-8-sig")
+    except UnicodeDecodeError:
+        is_utf16 = read_bytes(path)[:2] in {b"\xff\xfe", b"\xfe\xff"}
+        return read_text(path, "utf-16" if is_utf16 else "cp1252")
 
 
 def _is_units(body: _Rows) -> bool:
@@ -355,7 +426,7 @@ class CsvTable:
                 return _seconds(times)
         values, bad = [], []
         for (number, _), cell in zip(self._rows, texts, strict=True):
-            text = cell.strip()
+            text = cell.strip().removesuffix(" sec")  # as MATLAB writes it
             text = text.replace(",", ".") if _DECIMAL_COMMA.fullmatch(text) else text
             try:
                 is_missing = text.lower() in MISSING

@@ -171,7 +171,7 @@ def test_what_is_no_text_is_refused(file: Path) -> None:
     with pytest.raises(BadInput, match="cannot be read: No such file"):
         read_log(file)
     for content, message in (
-        (b"\xff\xfe\x00t", "not UTF-8 text"),
+        (b"\x81\x8d", "not UTF-8 text"),
         (b"", "has no rows of text"),
         (b"a,b\0\n1,2\n", "has no rows of text"),
     ):
