@@ -18,6 +18,7 @@ from nao_testbed.experiments.common.options import (
     STDOUT,
     Commands,
     JsonOption,
+    MapOption,
     RobotOption,
     WholeHelp,
     check_json_file,
@@ -53,18 +54,14 @@ from nao_testbed.models.files import as_testbed_error
 
 def replay_command(
     run: Annotated[
-        Path, typer.Argument(metavar="RUN", help="Folder of a recorded run.")
+        Path, typer.Argument(metavar="LOG", help="Run folder, log file or bag.")
     ],
     controllers: Annotated[str | None, controllers_option("the recorded one")] = None,
     controller: Annotated[
         list[str] | None, typer.Option(metavar="NAME", hidden=True)
     ] = None,
-    robot: Annotated[
-        Path | None,
-        typer.Option(
-            "--robot", metavar="DIR", help="Folder of the run's robot, if it has moved."
-        ),
-    ] = None,
+    columns: MapOption = None,
+    robot: RobotOption = None,
     json_file: JsonOption = None,
     out: Annotated[
         Path | None,
@@ -73,14 +70,15 @@ def replay_command(
         ),
     ] = None,
 ) -> None:
-    """Feed the sensor data of a recorded run to controllers; compare their outputs."""
+    """Feed the sensor data of a run or a log to controllers; compare their outputs."""
     from nao_testbed.experiments.regression.replay import (  # noqa: PLC0415
         ReplayCfg,  # heavy
         run_replay_command,  # heavy
     )
 
     cfg = ReplayCfg(
-        folder=run,
+        source=run,
+        entries=tuple(columns or ()),
         controllers=(*names_in(controllers), *(controller or ())),
         robot=robot,
     )

@@ -13,6 +13,7 @@ from nao_testbed.experiments.common.options import (
     PRESET_COMPLETION,
     CommandOption,
     JsonOption,
+    MapOption,
     PolicyOption,
     RobotOption,
     chosen_controllers,
@@ -111,17 +112,6 @@ def heat_command(
     )
     install_stop_handlers()
     raise typer.Exit(run_heat_command(cfg, out, json_file, all_rows))
-
-
-MapOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--map",
-        metavar="NAME=COLUMN",
-        help="Meaning of a column, such as q.{joint}=pos_{joint}, or a file written "
-        "by `nao-testbed log-columns LOG --write FILE`; repeatable.",
-    ),
-]
 
 
 def log_columns_command(

@@ -23,6 +23,7 @@ from nao_testbed.experiments.common.options import (
     write_json,
 )
 from nao_testbed.experiments.common.progress import console_for, share_bars
+from nao_testbed.experiments.heat.logs.observations import read_recording
 from nao_testbed.experiments.regression.replay_answers import (
     RECORDED,
     Answers,
@@ -37,14 +38,9 @@ from nao_testbed.models import BadInput, TestbedError
 from nao_testbed.models.files import write_text
 from nao_testbed.sim.recording.channels import LIMITS, SHIFT, channel_of
 from nao_testbed.sim.recording.recorder import Recorder
-from nao_testbed.sim.recording.run_folder import (
-    Run,
-    create_run_folder,
-    plain_name,
-    read_run,
-)
-from nao_testbed.sim.recording.run_meta import describe_run, recorded_robot, robot_data
-from nao_testbed.sim.replayed_robot import RecordedObservations, read_observations
+from nao_testbed.sim.recording.run_folder import Run, create_run_folder, plain_name
+from nao_testbed.sim.recording.run_meta import describe_run, robot_data
+from nao_testbed.sim.replayed_robot import RecordedObservations
 
 _SHORTEST = 2
 """Minimum number of observations: two give a period."""
@@ -54,21 +50,27 @@ _SHORTEST = 2
 class ReplayCfg:
     """Options of a replay."""
 
-    folder: Path
-    """Folder of the recorded run."""
+    source: Path
+    """Folder of the recorded run, or a log of `experiments.heat.logs`."""
     controllers: tuple[str, ...] = ()
     """Controllers, in the format of `make_controller`; empty: the recorded one."""
     robot: Path | None = None
-    """Folder of the robot; None: the folder named by the run."""
+    """Folder of the robot; None: that of the run, or the default robot of a log."""
+    entries: tuple[str, ...] = ()
+    """Map of a log's columns, as in `read_log`."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OpenRecording:
     """Open recording, and the controllers to be run on it."""
 
-    run: Run
+    source: Path
+    run: Run | None
+    """Recorded run; None for another log."""
     observations: RecordedObservations
     controllers: tuple[str, ...]
+    remarks: tuple[str, ...]
+    """Repairs of the log."""
 
 
 def open_recording(cfg: ReplayCfg) -> OpenRecording:
@@ -77,8 +79,9 @@ def open_recording(cfg: ReplayCfg) -> OpenRecording:
     Raises:
         BadInput: the run cannot be replayed, or a controller cannot be created.
     """
-    run = read_run(cfg.folder)
-    controllers = cfg.controllers or _recorded_controller(run)
+    recording = read_recording(cfg.source, cfg.robot, cfg.entries)
+    observations, run = recording.observations, recording.run
+    controllers = cfg.controllers or _recorded_controller(cfg.source, run)
     if len(set(controllers)) != len(controllers) or RECORDED in controllers:
         raise BadInput(
             f"controllers are {', '.join(controllers)}; give each once, and not "
@@ -86,16 +89,16 @@ def open_recording(cfg: ReplayCfg) -> OpenRecording:
         )
     for name in controllers:
         make_controller(name)
-    robot = recorded_robot(run.meta, cfg.robot)
-    observations = read_observations(run, robot)
     if len(observations) < _SHORTEST:
         raise BadInput(
-            f"{run.folder} has one observation; a replay needs at least {_SHORTEST}."
+            f"{cfg.source} has one observation; a replay needs at least {_SHORTEST}."
         )
     return OpenRecording(
+        source=cfg.source,
         run=run,
         observations=observations,
         controllers=controllers,
+        remarks=recording.remarks,
     )
 
 
@@ -151,10 +154,10 @@ def _result(recording: OpenRecording, answers: Sequence[Answers]) -> ReplayResul
         )
     return ReplayResult(
         run=RecordedRun(
-            folder=str(run.folder),
-            experiment=run.meta.experiment,
-            robot=run.meta.robot,
-            state=run.state,
+            folder=str(recording.source),
+            experiment="log" if run is None else run.meta.experiment,
+            robot=seen.robot.name,
+            state="done" if run is None else run.state,
             controller=_named_controller(run),
             observations=len(seen),
             begin_s=float(seen.time_s[0]),
@@ -163,7 +166,7 @@ def _result(recording: OpenRecording, answers: Sequence[Answers]) -> ReplayResul
             is_exact=seen.is_exact,
             knows_shift=seen.shifts is not None,
             jumps=seen.jumps,
-            damaged_events=run.damaged_events,
+            damaged_events=0 if run is None else run.damaged_events,
         ),
         reference=first.controller,
         answers={
@@ -173,12 +176,12 @@ def _result(recording: OpenRecording, answers: Sequence[Answers]) -> ReplayResul
     )
 
 
-def _named_controller(run: Run) -> str | None:
-    name = run.meta.config.get("controller")
+def _named_controller(run: Run | None) -> str | None:
+    name = None if run is None else run.meta.config.get("controller")
     return name if isinstance(name, str) else None
 
 
-def _recorded_controller(run: Run) -> tuple[str, ...]:
+def _recorded_controller(source: Path, run: Run | None) -> tuple[str, ...]:
     """Return the controller named in the run's configuration.
 
     Raises:
@@ -187,7 +190,7 @@ def _recorded_controller(run: Run) -> tuple[str, ...]:
     name = _named_controller(run)
     if name is None:
         raise BadInput(
-            f"{run.folder} does not name its controller; give one or more with "
+            f"{source} does not name its controller; give one or more with "
             "--controllers."
         )
     return (name,)
@@ -228,8 +231,8 @@ def write_answers(
         meta = describe_run(
             experiment="replay",
             robot=robot.name,
-            seed=recording.run.meta.seed,
-            config={"controller": one.controller, "run": str(recording.run.folder)},
+            seed=0 if recording.run is None else recording.run.meta.seed,
+            config={"controller": one.controller, "run": str(recording.source)},
             robot_data=robot_data(robot),
         )
         said, also = [one.stiffness], []
@@ -265,6 +268,8 @@ def run_replay_command(cfg: ReplayCfg, out: Path | None, json_file: str | None) 
     """
     recording = open_recording(cfg)
     check_json_file(json_file)
+    for remark in recording.remarks:
+        print(f"log: {remark}", file=sys.stderr)
     folder = None if out is None else create_replay_folder(out)
     warn_if_compiling()
     with share_bars(recording.controllers) as tell:

@@ -74,7 +74,7 @@ def answers_on_run(controller: str, folder: Path) -> FloatArray:
     Raises:
         BadInput: the controller is unknown, or fails on the recording.
     """
-    recording = open_recording(ReplayCfg(folder=folder, controllers=(controller,)))
+    recording = open_recording(ReplayCfg(source=folder, controllers=(controller,)))
     seen = recording.observations
     answers = collect_answers(seen, controller, lambda _name, _share: None)
     if answers.failure is not None:

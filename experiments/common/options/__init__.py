@@ -179,6 +179,17 @@ JsonOption = Annotated[
 ]
 """Argument of `experiments.common.options.write_json`."""
 
+MapOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        metavar="NAME=COLUMN",
+        help="Meaning of a column, such as q.{joint}=pos_{joint}, or a file written "
+        "by `nao-testbed log-columns LOG --write FILE`; repeatable.",
+    ),
+]
+"""Argument of `experiments.heat.logs.columns.read_map`."""
+
 
 def robot_path(text: str) -> Path:
     """Return the folder of a built-in robot, or the text as an unchecked path."""

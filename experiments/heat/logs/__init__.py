@@ -8,5 +8,7 @@ bags           tables of ROS bags
 record         columns in SI units, and their repairs
 log            `read_log`
 doubts         faults of clocks, units and sensors
+sensor_checks  required columns, and their units
+observations   logs as recordings that can be replayed
 log_columns    the command of this name
 """

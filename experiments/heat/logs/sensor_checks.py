@@ -1,4 +1,4 @@
-"""Checks of a log for the X-ray: names, leg angles, currents, SI units.
+"""Checks of a log for X-ray and replay: names, leg angles, currents, SI units.
 
 Values that look like another unit are rejected.
 """
@@ -9,6 +9,7 @@ import numpy as np
 
 from nao_testbed.controllers.interface.robot_interface import READINGS
 from nao_testbed.controllers.stiffness.dynamics import GRAVITY
+from nao_testbed.controllers.stiffness.kernels import IndexArray
 from nao_testbed.experiments.heat.logs.record import (
     BEYOND_STOP_RAD,
     COLDEST_DEGC,
@@ -24,8 +25,11 @@ from nao_testbed.models import BadInput, Motor, Robot, UnknownName
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.recording.channels import TIME_COLUMN
 
-READ = ("q", "target", "current", "torque", "temperature", "fsr", "accelerometer")
-"""Signals used by the X-ray."""
+READ = (
+    *("q", "target", "current", "torque", "temperature", "fsr", "accelerometer"),
+    *("v", "stiffness", "gyro"),
+)
+"""Signals used by the X-ray; the last three only by replays."""
 GAP_STEPS, GAP_S = 10.0, 5.0
 """A gap is longer than this many usual steps, and than this many seconds."""
 SLOW_S = 2.0
@@ -37,8 +41,13 @@ MIN_FSR_WEIGHTS = 0.2
 that the robot is lifted."""
 
 
-def check_sensors(log: Log, robot: Robot) -> Log:
+def check_sensors(log: Log, robot: Robot, *, needs_current: bool = True) -> Log:
     """Return the rows with a time, and the columns of `READ` with a value.
+
+    Args:
+        log: log of any format.
+        robot: robot of the log.
+        needs_current: True: currents of the legs are required.
 
     Raises:
         BadInput: a column is missing, unknown or in another unit than its name states,
@@ -77,30 +86,47 @@ def check_sensors(log: Log, robot: Robot) -> Log:
     used = slice(None) if rows.size == log.time_s.size else rows  # a slice is no copy
     signals: dict[str, Columns] = {TIME_COLUMN: {"": time_s}}
     for signal in READ:
-        reading = READINGS["current" if signal == "torque" else signal]
         shared = _parallel(robot) if signal == "torque" else []
-        members = (*reading.members(robot), *(j for m in shared for j in m.joints))
-        known: dict[str, FloatArray] = {}
-        for member, values in log.signals.get(signal, {}).items():
-            if not member:
-                continue  # column of a log of one motor
-            if member not in members:
-                what = f"{log.path}: {signal} of"
-                raise UnknownName(what, member, members, robot.name)
-            if np.isfinite(values[used]).any():
-                known[member] = values[used]
-                continue
-            what = f"{member} has a column without a value: left out"
-            repairs.append(Repair(kind="missing", rows=rows.size, what=what))
-        if signal in {"q", "target"}:
+        known, repair = _known(log, robot, signal, used, shared)
+        repairs += repair
+        if signal in {"q", "target", "v", "stiffness"}:
             known = _with_coupled(known, robot)
         known = _of_motors(known, shared)
         if known:
             signals[signal] = known
     checked = replace(log, signals=signals, repairs=tuple(repairs))
-    _require(checked, robot)
+    _require(checked, robot, needs_current=needs_current)
     _refuse_units(checked, robot)
     return checked
+
+
+def _known(
+    log: Log, robot: Robot, signal: str, rows: IndexArray | slice, shared: list[Motor]
+) -> tuple[dict[str, FloatArray], list[Repair]]:
+    """Return the columns of a signal that have a value, and a report of the others.
+
+    Raises:
+        UnknownName: the robot has no such member.
+    """
+    reading = READINGS["current" if signal == "torque" else signal]
+    members = (*reading.members(robot), *(j for m in shared for j in m.joints))
+    known: dict[str, FloatArray] = {}
+    empty: list[str] = []
+    for member, values in log.signals.get(signal, {}).items():
+        if not member:
+            continue  # column of a log of one motor
+        if member not in members:
+            what = f"{log.path}: {signal} of"
+            raise UnknownName(what, member, members, robot.name)
+        if np.isfinite(values[rows]).any():
+            known[member] = values[rows]
+        else:
+            empty.append(member)
+    if not empty:
+        return known, []
+    others = f" and {len(empty) - 1} more" if len(empty) > 1 else ""
+    what = f"{signal} of {empty[0]}{others} without a value: left out"
+    return known, [Repair(kind="missing", rows=log.time_s.size, what=what)]
 
 
 def _with_coupled(known: Columns, robot: Robot) -> dict[str, FloatArray]:
@@ -129,8 +155,8 @@ def _of_motors(known: Columns, shared: list[Motor]) -> dict[str, FloatArray]:
     return found
 
 
-def _require(log: Log, robot: Robot) -> None:
-    """Check that a log has angles and currents of every leg joint.
+def _require(log: Log, robot: Robot, *, needs_current: bool) -> None:
+    """Check that a log has angles and, if needed, currents of every leg joint.
 
     Raises:
         BadInput: a column is missing; the message names the present ones.
@@ -140,15 +166,15 @@ def _require(log: Log, robot: Robot) -> None:
     drives = log.signals.get("current") or log.signals.get("torque", {})
     for what, column, wanted, given in (
         ("angle", "q", legs, log.signals.get("q", {})),
-        ("current", "current", motors, drives),
+        ("current", "current", motors if needs_current else [], drives),
     ):
         missing = [name for name in wanted if name not in given]
         if missing:
             units = ", ".join(column_names(column, "NAME"))
             other = ", torque.NAME" if column == "current" else ""
             raise BadInput(
-                f"{log.path} has no {what} of {', '.join(missing)}; the heat of the "
-                f"legs needs it. Name the columns {units}{other}."
+                f"{log.path} has no {what} of {', '.join(missing)}, which is needed. "
+                f"Name the columns {units}{other}."
             )
 
 

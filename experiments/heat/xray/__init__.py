@@ -2,7 +2,6 @@
 
     nao-testbed xray LOG
 
-sensor_checks   required columns of a log, and their units
 standing        last stretch of still standing: means of its sensors
 standing_model  sole forces and angle errors that explain these means
 suspects        misaligned joints: hypotheses, their evidence, intervals

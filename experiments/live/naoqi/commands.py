@@ -12,6 +12,7 @@ from nao_testbed.experiments.common.options import (
     STDOUT,
     Commands,
     JsonOption,
+    MapOption,
     RobotOption,
     WholeHelp,
     check_json_file,
@@ -24,7 +25,9 @@ from nao_testbed.experiments.common.signals import install_stop_handlers
 from nao_testbed.experiments.live.commands import PORT, check_page_extra
 from nao_testbed.models import BadInput
 
-WITH_LOG = frozenset({"host", "port", "robot", "speed", "seconds", "log", "json_file"})
+WITH_LOG = frozenset(
+    {"host", "port", "robot", "speed", "seconds", "log", "columns", "json_file"}
+)
 """Options that have an effect when a recording is served."""
 
 naoqi_app = Commands(
@@ -84,11 +87,12 @@ def serve(
     log: Annotated[
         Path | None,
         typer.Option(
-            metavar="RUN",
-            help="Serve this recorded run instead of a simulated robot; commands are "
-            "compared with it, not executed.",
+            metavar="LOG",
+            help="Serve this run folder, log file or bag instead of a simulated robot; "
+            "commands are compared with it, not executed.",
         ),
     ] = None,
+    columns: MapOption = None,
     live: Annotated[
         bool,
         typer.Option(
@@ -133,7 +137,7 @@ def serve(
     log_robot = None
     if log is not None:
         _refuse_without_effect(context)
-        log_robot = open_log(log, robot)
+        log_robot = open_log(log, robot, columns or ())
         controller, setting = "fixed", {}
         robot = log_robot.robot.folder
     if robot is not None:

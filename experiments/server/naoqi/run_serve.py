@@ -3,7 +3,7 @@
 import ipaddress
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
@@ -21,6 +21,7 @@ from nao_testbed.experiments.common.signals import (
     exit_status,
     stop_reason,
 )
+from nao_testbed.experiments.heat.logs.observations import read_recording
 from nao_testbed.experiments.server.naoqi.memory.store import Memory
 from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.experiments.server.naoqi.naoqi_server import NaoqiServer
@@ -30,9 +31,7 @@ from nao_testbed.models import BadInput
 from nao_testbed.sim.body import SimulationDiverged
 from nao_testbed.sim.log_robot import LogRobot, SetPointComparison
 from nao_testbed.sim.naoqi.device_keys import RECORDING_OVER
-from nao_testbed.sim.recording.run_folder import create_run_folder, read_run
-from nao_testbed.sim.recording.run_meta import recorded_robot
-from nao_testbed.sim.replayed_robot import read_observations
+from nao_testbed.sim.recording.run_folder import create_run_folder
 
 """Initial posture if a recording names none."""
 SWITCH_S = 0.001
@@ -110,19 +109,26 @@ class Ended:
         return told
 
 
-def open_log(folder: Path, robot_folder: Path | None = None) -> LogRobot:
-    """Open a recorded run as a robot.
+def open_log(
+    source: Path, robot_folder: Path | None = None, entries: Sequence[str] = ()
+) -> LogRobot:
+    """Open a recorded run or another log as a robot.
 
     Args:
-        folder: folder of the run.
-        robot_folder: folder of the robot; None: the robot named in the run.
+        source: folder of the run, or a log of `experiments.heat.logs`.
+        robot_folder: folder of the robot; None: that of the run, or the default robot.
+        entries: map of a log's columns, as in `read_log`.
 
     Raises:
-        BadInput: the folder is not a run of one robot, or lacks data for a replay.
+        BadInput: the source is not a run of one robot, or lacks data for a replay.
     """
-    run = read_run(folder)
-    robot = recorded_robot(run.meta, robot_folder)
-    recorded = read_observations(run, robot)
+    recording = read_recording(source, robot_folder, entries)
+    recorded, run = recording.observations, recording.run
+    robot = recorded.robot
+    if run is None:
+        for remark in recording.remarks:
+            _print_status(f"log: {remark}")
+        return LogRobot(recorded, robot.posture_name(None, "upright"))
     posture = str(run.meta.config.get("posture"))
     base = base_pose_of(run.frame)
     if base is not None:

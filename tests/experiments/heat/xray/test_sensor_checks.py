@@ -11,7 +11,7 @@ import pytest
 from nao_testbed.experiments.heat.identification.identify import IdentifyCfg, identify
 from nao_testbed.experiments.heat.logs.log import read_log
 from nao_testbed.experiments.heat.logs.record import Log
-from nao_testbed.experiments.heat.xray.sensor_checks import check_sensors
+from nao_testbed.experiments.heat.logs.sensor_checks import check_sensors
 from nao_testbed.experiments.heat.xray.standing import Standing, find_standing
 from nao_testbed.experiments.heat.xray.xray import XrayCfg, undetermined, xray
 from nao_testbed.models import BadInput, Robot, UnknownName

@@ -88,7 +88,7 @@ def standing(two_leg: Robot, recorded: RecordedRuns) -> Path:
 
 
 def opened(folder: Path, *controllers: str) -> OpenRecording:
-    return open_recording(ReplayCfg(folder=folder, controllers=controllers))
+    return open_recording(ReplayCfg(source=folder, controllers=controllers))
 
 
 # -- exactly the same input -----------------------------------------------------------

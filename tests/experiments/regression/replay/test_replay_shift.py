@@ -77,7 +77,7 @@ def trial(
 
 
 def replayed(folder: Path, *controllers: str) -> ReplayResult:
-    cfg = ReplayCfg(folder=folder, controllers=controllers)
+    cfg = ReplayCfg(source=folder, controllers=controllers)
     return replay_controllers(open_recording(cfg))[0]
 
 
@@ -305,7 +305,7 @@ def test_a_difference_in_the_shift_alone_is_seen(
 ) -> None:
     folder = trial(two_leg, tmp_path / "run", Swaying(SWAY))
     known("less", lambda: Swaying(0.75 * SWAY))
-    recording = open_recording(ReplayCfg(folder=folder, controllers=("less", "fixed")))
+    recording = open_recording(ReplayCfg(source=folder, controllers=("less", "fixed")))
     out = tmp_path / "out"
     out.mkdir()
     result, answers = replay_controllers(recording, out=out)
@@ -335,7 +335,7 @@ def test_where_nobody_shifts_nothing_is_said_of_it(
     two_leg: Robot, tmp_path: Path
 ) -> None:
     folder = trial(two_leg, tmp_path / "run", FixedStiffness(), 0.2)
-    recording = open_recording(ReplayCfg(folder=folder, controllers=("constant:0.5",)))
+    recording = open_recording(ReplayCfg(source=folder, controllers=("constant:0.5",)))
     out = tmp_path / "out"
     out.mkdir()
     result, answers = replay_controllers(recording, out=out)
