@@ -31,7 +31,14 @@ def python(*words: str) -> "subprocess.CompletedProcess[str]":
 
 
 @pytest.mark.parametrize(
-    "name", ["preset-search", "predict-published", "hand-guiding", "example-log"]
+    "name",
+    [
+        "preset-search",
+        "predict-published",
+        "hand-guiding",
+        "example-log",
+        "xray-calibration",
+    ],
 )
 def test_a_study_is_run_by_either_name(name: str) -> None:
     alone = python(f"studies.{name.replace('-', '_')}", "--help")

@@ -1,5 +1,6 @@
 """A log means the same, whichever program wrote it; what is unknown is asked for."""
 
+import json
 import sys
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,14 @@ from nao_testbed.experiments.cli import app
 from nao_testbed.experiments.heat.identification.identify import IdentifyCfg, identify
 from nao_testbed.experiments.heat.logs.columns import read_map
 from nao_testbed.experiments.heat.logs.log import read_log
+from nao_testbed.experiments.heat.logs.observations import read_recording
 from nao_testbed.experiments.heat.xray.standing import Standing, find_standing
+from nao_testbed.experiments.regression.replay import (
+    ReplayCfg,
+    open_recording,
+    replay_controllers,
+)
+from nao_testbed.experiments.server.naoqi.run_serve import open_log
 from nao_testbed.models import BadInput, Robot
 from tests.experiments.heat.logs import writers
 from tests.experiments.heat.logs.conftest import G1
@@ -206,6 +214,82 @@ def test_parquet_with_an_index_of_dates_is_read(tmp_path: Path) -> None:
     frame.to_parquet(tmp_path / "log.parquet")
     log = read_log(tmp_path / "log.parquet")
     np.testing.assert_allclose(np.diff(log.time_s), 0.5)
+
+
+ENCODINGS = ("utf-8", "utf-16", "cp1252")
+EXCEL = [
+    "time (s);LKneePitch angle (rad);LKneePitch temperature (°C)",
+    *("0,0;0,5;30", "0,02;0,5;30", "0,04;0,6;31"),
+]
+MATLAB = ["Time,q_LKneePitch,temperature_LKneePitch"]
+MATLAB += ["0 sec,0.5,30", "0.02 sec,0.5,30", "0.04 sec,0.6,31"]
+PANDAS = [",q.LKneePitch,temperature.LKneePitch"]
+PANDAS += [
+    f"2026-11-28 00:00:00.{k:02},{q},{t}"
+    for k, q, t in zip((0, 2, 4), (0.5, 0.5, 0.6), (30, 30, 31), strict=True)
+]
+JSON = [
+    json.dumps(
+        {
+            "tick": 20 * k,
+            "LKneePitch": {"q": q, "temp": degc},
+            "mode": [1, "stand", None],
+        }
+    )
+    for k, q, degc in ((0, 0.5, 30), (1, 0.5, 30), (2, 0.6, 31))
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "encoding"),
+    [
+        *(("excel.csv", EXCEL, encoding) for encoding in ENCODINGS),
+        ("timetable.csv", MATLAB, "utf-8"),
+        ("frame.csv", PANDAS, "utf-8"),
+        ("state.jsonl", JSON, "utf-8"),
+    ],
+)
+def test_files_of_office_programs_and_json_lines_are_read(
+    name: str, lines: list[str], encoding: str, nao: Robot, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_text("\n".join(lines), encoding=encoding)
+    log = read_log(path, nao)
+    np.testing.assert_allclose(log.time_s - log.time_s[0], [0.0, 0.02, 0.04], atol=1e-6)
+    np.testing.assert_allclose(log.signals["q"]["LKneePitch"], [0.5, 0.5, 0.6])
+    np.testing.assert_allclose(log.signals["temperature"]["LKneePitch"], [30, 30, 31])
+
+
+def test_a_file_without_names_or_objects_is_refused(nao: Robot, tmp_path: Path) -> None:
+    path = tmp_path / "echo.csv"
+    path.write_text("1700000000,5,base,0.1,0.2\n1700000000,6,base,0.1,0.2\n")
+    with pytest.raises(BadInput, match="the first row has numbers; add a row"):
+        read_log(path, nao)
+    path = tmp_path / "state.jsonl"
+    path.write_text('{"t": 1}\n[1]\n')
+    with pytest.raises(BadInput, match=r"jsonl:2: the line is not a JSON object"):
+        read_log(path, nao)
+
+
+def test_replay_and_log_server_read_the_same_files(
+    nao: Robot, nao_frame: pd.DataFrame, nao_run: Path, tmp_path: Path
+) -> None:
+    """Before, they read run folders only."""
+    path = writers.almemory(nao_frame, nao, tmp_path)
+    seen, own = (read_recording(one).observations for one in (path, nao_run))
+    knee = nao.joint_names.index("LKneePitch")
+    at = np.searchsorted(own.time_s, own.time_s[0] + seen.time_s + 1e-3) - 1
+    for name in ("q", "target", "fsr"):
+        there, here = own.values[name][at], seen.values[name]
+        k = slice(None) if name == "fsr" else knee
+        np.testing.assert_allclose(here[5:-5, k], there[5:-5, k], atol=0.02)
+    assert np.isnan(seen.values["gyro"]).all()
+    cfg = ReplayCfg(source=path, controllers=("fixed", "constant:0.5"))
+    result, _ = replay_controllers(open_recording(cfg))
+    assert result.answers["constant:0.5"].largest_difference == 0.5
+    with pytest.raises(BadInput, match="does not name its controller"):
+        open_recording(ReplayCfg(source=path))
+    assert open_log(path).end_s == pytest.approx(seen.time_s[-1])
 
 
 @pytest.mark.slow(covers=True)
