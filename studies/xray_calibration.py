@@ -19,7 +19,11 @@ from joblib import Parallel, delayed
 from nao_testbed.experiments.closed_loop.fast_forward import FastForwardCfg
 from nao_testbed.experiments.closed_loop.trial import TrialCfg, run_trial
 from nao_testbed.experiments.common.drawing.page import DataTable
-from nao_testbed.experiments.common.options import json_text, write_json
+from nao_testbed.experiments.common.options import (
+    check_json_file,
+    json_text,
+    write_json,
+)
 from nao_testbed.experiments.common.progress import console_for, count_bar
 from nao_testbed.experiments.heat.xray.standing_model import Assumptions
 from nao_testbed.experiments.heat.xray.trials import TrialsCfg, drawn_setting
@@ -202,6 +206,7 @@ def summary(cfg: CalibrationCfg, found: Sequence[LogResult]) -> list[DataTable]:
 
 def run_calibration(cfg: CalibrationCfg, json_file: str | None) -> int:
     """Run all logs, print the tables, write JSON; return the exit status."""
+    check_json_file(json_file)
     work = Parallel(n_jobs=processors(), return_as="generator")
     found: list[LogResult] = []
     console = console_for(json_file)

@@ -22,6 +22,7 @@ JSON_COMMANDS = {
     "run": "run --address simulator",
     "study preset-search": "study preset-search --out new.yaml",
     "study predict-published": "study predict-published",
+    "study xray-calibration": "study xray-calibration",
     "scenario run": "scenario run table_edge",
     "scenario check": "scenario check table_edge",
     "scenario schemas": "scenario schemas",
