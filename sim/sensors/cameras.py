@@ -6,7 +6,9 @@ y to the left, z up, appears at
     column = w / 2 - f y / x,    row = h / 2 - f z / x,    f = h / (2 tan(θ / 2)),
 
 with the size w x h of the picture and the vertical field of view θ. A picture costs
-tens of milliseconds and is not part of an observation: the loop never takes one.
+tens of milliseconds and is not part of an observation: the loop never takes one. The
+robot, obstacles and ground are drawn by PyBullet, or by `sim.sensors.drawing`, in grey,
+if the engine draws no pictures.
 
 Assumptions: no lens distortion, noise, blur or rolling shutter; points nearer than 3 cm
 are invisible, which hides the head's own shell.
@@ -18,7 +20,7 @@ from nao_testbed.controllers.interface.robot_interface import Picture
 from nao_testbed.models import BadInput, Robot, UnknownName, VideoCamera
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.engine_urdf import rotation_from_rpy
-from nao_testbed.sim.engine.interface import Engine
+from nao_testbed.sim.engine.interface import Engine, FeatureMissing
 from nao_testbed.sim.engine.world import Camera
 
 NEAREST_M, FARTHEST_M = 0.03, 20.0
@@ -49,7 +51,16 @@ def take_picture(
             f"picture of {camera} is {width} pixels wide; accepted: 16 to {one.width}."
         )
     pinhole = pinhole_of(one, *engine.link_pose(one.link), width)
-    return Picture(time_s=time_s, camera=camera, rgb=engine.photograph(pinhole))
+    try:
+        rgb = engine.photograph(pinhole)
+    except FeatureMissing:
+        # First use: numba is heavy.
+        from nao_testbed.sim.sensors.drawing.drawing import DrawnRobot  # noqa: PLC0415
+        from nao_testbed.sim.sensors.drawing.meshes import read_body  # noqa: PLC0415
+
+        drawn = DrawnRobot(robot, engine, read_body(robot).shapes, engine.cfg)
+        rgb = drawn.photograph_scene(pinhole)
+    return Picture(time_s=time_s, camera=camera, rgb=rgb)
 
 
 def pinhole_of(

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nao_testbed.experiments.closed_loop.recording import base_pose_of, recorded_channel
-from nao_testbed.experiments.heat.figures.drawing import DrawnRobot, posing_engine
-from nao_testbed.experiments.heat.figures.meshes import BodyShapes, drums, read_body
 from nao_testbed.models import Robot
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.world import Camera, WorldCfg
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg, misalignment_of
+from nao_testbed.sim.sensors.drawing.drawing import DrawnRobot, posing_engine
+from nao_testbed.sim.sensors.drawing.meshes import BodyShapes, drums, read_body
 
 if TYPE_CHECKING:
     import pandas as pd

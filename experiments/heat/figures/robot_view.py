@@ -22,7 +22,6 @@ from scipy.ndimage import (
     map_coordinates,
 )
 
-from nao_testbed.experiments.heat.figures.meshes import drum_of, read_body
 from nao_testbed.experiments.heat.figures.posed_robot import (
     FROM,
     FROM_THE_SIDE,
@@ -38,6 +37,8 @@ from nao_testbed.experiments.heat.figures.posed_robot import (
 from nao_testbed.models import Robot
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.world import Camera, Rendering
+from nao_testbed.sim.sensors.drawing.drawing import ground_depth
+from nao_testbed.sim.sensors.drawing.meshes import drum_of, read_body
 
 if TYPE_CHECKING:
     from matplotlib.colors import Colormap
@@ -116,21 +117,6 @@ def _on_ground(
     is_ground = np.isfinite(depth)
     depth[~is_ground] = 1.0
     return np.array(camera.eye) + camera.rays(every) * depth[..., None], is_ground
-
-
-def ground_depth(camera: Camera, normal: FloatArray, every: int = 1) -> FloatArray:
-    """Return (h, w) depth of the ground along the line of sight in m; inf beyond it.
-
-    Args:
-        camera: camera of the picture.
-        normal: (3,) normal of the ground, a plane through the origin.
-        every: step between the pixels, in both directions.
-    """
-    with np.errstate(divide="ignore"):
-        depth = -np.dot(camera.eye, normal) / (camera.rays(every) @ normal)
-    is_seen = (depth > 0.0) & (depth < 2.0 * camera.far)
-    found: FloatArray = np.where(is_seen, depth, np.inf)
-    return found
 
 
 def ground_lines(points: FloatArray, normal: FloatArray) -> FloatArray:

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from nao_testbed.experiments.heat.figures.meshes import Shape
 from nao_testbed.experiments.heat.figures.robot_view import colours_of
 from nao_testbed.experiments.report.replay.rig import OFF, Rig, TreeJoint, turns
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.obstacles import Obstacle
+from nao_testbed.sim.sensors.drawing.meshes import Shape
 
 if TYPE_CHECKING:
     from viser import (

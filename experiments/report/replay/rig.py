@@ -5,7 +5,7 @@ the origin as in the URDF; poses in the base frame are products along the tree, 
 for many times at once.
 
 Shapes are smooth and grey, with a drum at every joint: those of the still picture
-(`experiments.heat.figures.meshes`). A lamp is an LED group with a known position, in
+(`sim.sensors.drawing.meshes`). A lamp is an LED group with a known position, in
 the mean colour of the group.
 """
 
@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 from scipy.spatial.transform import Rotation
 
-from nao_testbed.experiments.heat.figures.meshes import Shape, drums, read_body
 from nao_testbed.models import LedGroup, Robot
 from nao_testbed.models.load.plain_urdf import plain_urdf
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.engine_urdf import rotation_from_rpy
+from nao_testbed.sim.sensors.drawing.meshes import Shape, drums, read_body
 
 Poses = Mapping[str, tuple[FloatArray, FloatArray]]
 """Link to rotations (n, 3, 3) and positions (n, 3) in m, in the base frame."""

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from nao_testbed.experiments.closed_loop.recording import base_pose_of
-from nao_testbed.experiments.heat.figures.meshes import Shape
 from nao_testbed.experiments.report.replay.rig import (
     Poses,
     Rig,
@@ -42,6 +41,7 @@ from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.effectors import colour_names
 from nao_testbed.sim.engine.obstacles import Obstacle, obstacles_of
 from nao_testbed.sim.recording.channels import AXES
+from nao_testbed.sim.sensors.drawing.meshes import Shape
 
 GRAVITY = 9.81
 TIME_CONSTANT_S = 0.4

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 from scipy.spatial.transform import Rotation
 
-from nao_testbed.experiments.heat.figures.drawing import DrawnRobot
-from nao_testbed.experiments.heat.figures.meshes import drum_of
 from nao_testbed.experiments.heat.figures.posed_robot import (
     FROM,
     FROM_THE_SIDE,
@@ -28,13 +26,14 @@ from nao_testbed.experiments.heat.figures.robot_view import (
     LINE_DARKNESS,
     colours_of,
     covered,
-    ground_depth,
     ground_lines,
     lamp,
 )
 from nao_testbed.experiments.report.replay.track import RobotTrack
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.world import Camera, Rendering, WorldCfg
+from nao_testbed.sim.sensors.drawing.drawing import DrawnRobot, ground_depth
+from nao_testbed.sim.sensors.drawing.meshes import drum_of
 
 OVERSAMPLING = 1.5
 """Number of drawn pixels per shown pixel, in each direction, for smooth edges."""

@@ -9,6 +9,8 @@ from nao_testbed.controllers.interface.robot_interface import TakesPictures
 from nao_testbed.models import BadInput, Robot, UnknownName
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.engine_urdf import rotation_from_rpy
+from nao_testbed.sim.engine.obstacles import Obstacle
+from nao_testbed.sim.engine.world import WorldCfg
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 from tests.sim.conftest import Simulate
 
@@ -57,6 +59,41 @@ def test_a_ball_is_where_the_pinhole_has_it(
     picture = sim.look(name, WIDTH)
     assert picture.rgb.shape == (HEIGHT, WIDTH, 3)
     assert_allclose(red_middle(picture.rgb), expected, atol=1.5)  # pixels
+
+
+def test_an_engine_without_pictures_has_drawn_ones(
+    nao: Robot, simulate: Simulate
+) -> None:
+    """A box is where the pinhole has it."""
+    place = (0.6, 0.05, 0.45)
+    box = Obstacle(name="box", size=(0.04, 0.04, 0.04), position=place)
+    world = WorldCfg(engine="mujoco", obstacles=(box,))
+    sim = simulate(nao, SimulationCfg(world=world), "StandZero")
+    camera = next(one for one in nao.cameras if one.name == "CameraTop")
+    head, R = sim.engine.link_pose("Head")
+    eye = head + R @ np.array(camera.position)
+    C = R @ rotation_from_rpy(np.array(camera.rpy))
+    x, y, z = (np.array(place) - eye) @ C
+    f = HEIGHT / (2.0 * np.tan(np.deg2rad(23.8)))
+    expected = [WIDTH / 2.0 - f * y / x, HEIGHT / 2.0 - f * z / x]
+    rgb = sim.look("CameraTop", WIDTH).rgb
+    assert rgb.shape == (HEIGHT, WIDTH, 3)
+    r, b = (rgb[..., i].astype(int) for i in (0, 2))
+    rows, columns = np.nonzero(r > b + 15)
+    middle = [columns.mean() + 0.5, rows.mean() + 0.5]
+    assert_allclose(middle, expected, atol=3.0)  # pixels; it shows three faces
+
+
+def test_drawn_pictures_equal_those_of_pybullet(nao: Robot, simulate: Simulate) -> None:
+    box = Obstacle(name="box", size=(0.1, 0.1, 0.3), position=(0.6, 0.1, 0.15))
+    pictures = []
+    for engine in ("pybullet", "mujoco"):
+        world = WorldCfg(engine=engine, obstacles=(box,), slope_deg=3.0)
+        sim = simulate(nao, SimulationCfg(world=world), "Stand")
+        views = [sim.look(camera.name, WIDTH).rgb for camera in nao.cameras]
+        pictures.append(np.array(views, dtype=int))
+    apart = np.abs(pictures[0] - pictures[1]).max(axis=-1)
+    assert (apart <= 12).mean() > 0.95  # all but edges
 
 
 def test_the_two_cameras_see_what_the_data_sheet_says(nao: Robot) -> None:

@@ -15,12 +15,6 @@ from PIL import Image
 
 from nao_testbed.controllers.registry import make_controller
 from nao_testbed.experiments.closed_loop.loop import Loop
-from nao_testbed.experiments.heat.figures.meshes import (
-    Shape,
-    drum_of,
-    drums,
-    read_body,
-)
 from nao_testbed.experiments.heat.figures.posed_robot import (
     FROM,
     Pose,
@@ -44,6 +38,12 @@ from nao_testbed.models import Robot, UnknownName, default_robot_folder, load_ro
 from nao_testbed.sim.engine import make_engine
 from nao_testbed.sim.engine.world import WorldCfg
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg, misalignment_of
+from nao_testbed.sim.sensors.drawing.meshes import (
+    Shape,
+    drum_of,
+    drums,
+    read_body,
+)
 from tests.models.load.test_numbers import FRAME, spoilt
 
 HEIGHT = 240  # pixels: enough to tell the joints apart

@@ -13,7 +13,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from nao_testbed.experiments.heat.figures.solids import (
+from nao_testbed.models import Robot
+from nao_testbed.models.load.plain_urdf import plain_urdf
+from nao_testbed.models.load.shapes import mesh_path
+from nao_testbed.models.values import FloatArray
+from nao_testbed.sim.engine.engine_urdf import rotation_from_rpy
+from nao_testbed.sim.sensors.drawing.solids import (
     PARTS,
     Solid,
     box,
@@ -21,11 +26,6 @@ from nao_testbed.experiments.heat.figures.solids import (
     cylinder,
     sphere,
 )
-from nao_testbed.models import Robot
-from nao_testbed.models.load.plain_urdf import plain_urdf
-from nao_testbed.models.load.shapes import mesh_path
-from nao_testbed.models.values import FloatArray
-from nao_testbed.sim.engine.engine_urdf import rotation_from_rpy
 
 GREY, WHITE = 0.7, 255
 """Grey of a shape without a colour, from 0 to 1; brightness of a drum, from 0 to

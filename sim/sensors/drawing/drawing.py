@@ -16,8 +16,6 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from nao_testbed.experiments.heat.figures.meshes import Shape, drum_of
-from nao_testbed.experiments.heat.figures.solids import box
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine import make_engine
@@ -29,9 +27,13 @@ from nao_testbed.sim.engine.interface import (
 )
 from nao_testbed.sim.engine.obstacles import Obstacle
 from nao_testbed.sim.engine.world import Camera, Rendering, WorldCfg, slope_quaternion
+from nao_testbed.sim.sensors.drawing.meshes import Shape, drum_of
+from nao_testbed.sim.sensors.drawing.solids import box
 
 WOOD, SKY = (194, 166, 128), (214, 224, 232)
 """Colours of obstacles and of the background."""
+TILES, TILE_M = ((162, 184, 240), (238, 238, 238)), 1.0
+"""Colours of the tiles of the ground, and their size in m: those of PyBullet."""
 
 
 class DrawnRobot:
@@ -120,6 +122,17 @@ class DrawnRobot:
         image[is_box] = (np.array(WOOD) * light[:, None]).clip(0.0, 255.0)
         return image
 
+    def photograph_scene(self, camera: Camera) -> NDArray[np.uint8]:
+        """Return the picture with the tiles of the ground, (height, width, 3)."""
+        image, slope = self.photograph(camera), self._engine.cfg.slope_deg
+        towards = rotation_from_quaternion(slope_quaternion(slope))
+        depth = ground_depth(camera, towards[:, 2])
+        is_ground = (image == SKY).all(axis=-1) & (depth < camera.far)
+        points = camera.eye + camera.rays()[is_ground] * depth[is_ground][:, None]
+        tile = np.floor(points @ towards[:, :2] / TILE_M).sum(axis=-1) % 2.0
+        image[is_ground] = np.array(TILES, np.uint8)[tile.astype(int)]
+        return image
+
     def close(self) -> None:
         """Release the source of the poses; may be called twice."""
         self._engine.close()
@@ -128,7 +141,7 @@ class DrawnRobot:
         """Return corners in m and their normals, world, both (n triangles, 3, 3)."""
         corners, normals = [], []
         for shape in self._shapes:
-            p, R = self._engine.link_pose(shape.link)  # noqa: N806
+            p, R = self._engine.link_pose(shape.link)
             corners.append((shape.points @ R.T + p)[shape.triangles])
             normals.append(shape.normals @ R.T)
         return np.concatenate(corners), np.concatenate(normals)
@@ -161,6 +174,21 @@ def lit(camera: Camera, normals: FloatArray, weights: FloatArray) -> FloatArray:
     lamp = np.array(camera.light) / np.linalg.norm(camera.light)
     light: FloatArray = camera.ambient + camera.diffuse * np.maximum(n @ lamp, 0.0)
     return light
+
+
+def ground_depth(camera: Camera, normal: FloatArray, every: int = 1) -> FloatArray:
+    """Return (h, w) depth of the ground along the line of sight in m; inf beyond it.
+
+    Args:
+        camera: camera of the picture.
+        normal: (3,) normal of the ground, a plane through the origin.
+        every: step between the pixels, in both directions.
+    """
+    with np.errstate(divide="ignore"):
+        depth = -np.dot(camera.eye, normal) / (camera.rays(every) @ normal)
+    is_seen = (depth > 0.0) & (depth < 2.0 * camera.far)
+    found: FloatArray = np.where(is_seen, depth, np.inf)
+    return found
 
 
 def fill(

@@ -5,7 +5,7 @@ from math import pi
 import numpy as np
 import pytest
 
-from nao_testbed.experiments.heat.figures.solids import (
+from nao_testbed.sim.sensors.drawing.solids import (
     PARTS,
     Solid,
     box,

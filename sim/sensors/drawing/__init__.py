@@ -1,0 +1,1 @@
+"""Software drawing of robots: solids, meshes of a URDF, depth buffer."""
