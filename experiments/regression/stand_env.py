@@ -39,8 +39,6 @@ from nao_testbed.experiments.closed_loop.loop import Loop
 from nao_testbed.experiments.closed_loop.trial import TrialCfg, pusher
 from nao_testbed.experiments.closed_loop.trial_result import SHUT_DOWN_DEGC
 from nao_testbed.experiments.common.robot_setting import RobotSetting
-from nao_testbed.experiments.heat.figures.drawing import DrawnRobot
-from nao_testbed.experiments.heat.figures.meshes import drum_of
 from nao_testbed.experiments.heat.figures.posed_robot import FROM, Pose, aim, dressed
 from nao_testbed.experiments.heat.figures.posed_robot import outline as outline_of
 from nao_testbed.experiments.heat.figures.robot_view import colours_of
@@ -53,6 +51,8 @@ from nao_testbed.sim.body import SimulationDiverged
 from nao_testbed.sim.engine.interface import rotation_from_quaternion
 from nao_testbed.sim.engine.world import Camera, ticks_of
 from nao_testbed.sim.robot import SimulatedRobot
+from nao_testbed.sim.sensors.drawing.drawing import DrawnRobot
+from nao_testbed.sim.sensors.drawing.meshes import drum_of
 from nao_testbed.sim.thermal.training import barrier
 
 WEIGHTS = {"upright": 1.0, "heat": -0.005, "useless": -0.01, "barrier": -0.1}
