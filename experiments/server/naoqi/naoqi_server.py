@@ -1,11 +1,11 @@
 """Connections of clients: one port, and a separate session of `qi` for each client.
 
 `qi` does not give a service the identity of its caller. Therefore each connection gets
-a separate session, with services that act for that client only, and its bytes are
-forwarded to the session. The session's directory gives the client the addresses of its
-services. The client ends with the connection. A connection ends cleanly if the client
-closed it while no call was pending: its motions then continue. A program that is killed
-without a pending call cannot be distinguished from this.
+a separate session (`client_session`), and its messages are forwarded to the session. A
+connection counts as a client from its first message on. The client ends with the
+connection. A connection ends cleanly if the client closed it while no call was pending:
+its motions then continue. A program that is killed without a pending call cannot be
+distinguished from this.
 """
 
 import logging
@@ -18,7 +18,14 @@ from enum import Enum
 
 import qi
 
-from nao_testbed.experiments.server.naoqi.exported import exported
+from nao_testbed.experiments.server.naoqi.client_session import (
+    CALL,
+    DIRECTORY,
+    HEADER,
+    MAGIC,
+    ClientSession,
+    exactly,
+)
 from nao_testbed.experiments.server.naoqi.naoqi_client import NaoqiClient, Parts
 from nao_testbed.experiments.server.naoqi.served_robot import RobotEnded
 from nao_testbed.experiments.server.naoqi.service import ALService
@@ -26,21 +33,25 @@ from nao_testbed.models import BadInput
 from nao_testbed.models.system import keep_alive
 
 MAX_CLIENTS = 64
+MAX_SILENT = 256
+"""Number of connections without a message; beyond it the oldest one is closed."""
+SILENT_S = 10
+"""Time in s in which the first message must come."""
 CHUNK = 65_536
 KEEP_ALIVE = {"idle_s": 5, "period_s": 2, "tries": 3}
 """TCP keep-alive: a lost host is detected after 5 s and 3 tries at 2 s."""
-HEADER = struct.Struct("<4sIIHBBIII")
-"""Header of a message: magic, number, size, version, kind, flags, service, object,
-action."""
-MAGIC = b"\x42\xde\xad\x42"
+TIME = struct.Struct("@ll")
+"""A time limit of the system: s and µs."""
 VERSION = 0
 KINDS = range(1, 9)
-CALL, ANSWERS = 1, (2, 3, 8)
-"""Message kinds of a call, and of its reply, error and cancellation."""
+ANSWERS = (2, 3, 8)
+"""Message kinds of a call's reply, error and cancellation."""
 EVENT = 5
 """Message kind that carries the value of a signal."""
 MAX_BYTES = 1 << 24
 """Maximum size of a message without its header, in bytes."""
+MAX_DIRECTORY_BYTES = 1 << 16
+"""The same for a call of the service directory, which is read as a whole."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -62,7 +73,8 @@ class NaoqiServer:
         Raises:
             BadInput: the address or port cannot be used.
         """
-        self._parts, self._services, self._host = parts, services, host
+        self._parts, self._host = parts, host
+        self._services = {kind.NAME: kind for kind in services}
         qi.logging.setLevel(qi.logging.ERROR)
         try:
             family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -74,8 +86,11 @@ class NaoqiServer:
             ) from error
         self.port: int = self._listener.getsockname()[1]
         self.n_clients = 0
-        """Number of connections so far."""
+        """Number of clients so far."""
+        self._silent: dict[int, socket.socket] = {}
+        """Connections without a message, from the oldest on."""
         self._open: dict[int, Callable[[], None]] = {}
+        self._sessions: dict[int, ClientSession] = {}
         self._lock = threading.Lock()
         self._is_closed = False
         self._thread = threading.Thread(
@@ -91,6 +106,8 @@ class NaoqiServer:
         self._listener.close()
         for end in list(self._open.values()):
             end()
+        for one in list(self._silent.values()):
+            _shut(one)
 
     def _accept(self) -> None:
         while not self._is_closed:
@@ -99,52 +116,64 @@ class NaoqiServer:
             except OSError:
                 return
             with self._lock:
-                self.n_clients += 1
-                number = self.n_clients
-            if len(self._open) >= MAX_CLIENTS:
-                _LOG.warning("more than %d clients; one was refused", MAX_CLIENTS)
-                connection.close()
-                continue
+                self._silent[connection.fileno()] = connection
+                if len(self._silent) > MAX_SILENT:
+                    _shut(next(iter(self._silent.values())))
             threading.Thread(
-                target=self._serve,
-                args=(connection, f"{address[0]}:{address[1]}", number),
-                name=f"naoqi-client-{number}",
+                target=self._admit,
+                args=(connection, f"{address[0]}:{address[1]}"),
+                name="naoqi-client",
                 daemon=True,
             ).start()
 
+    def _admit(self, connection: socket.socket, address: str) -> None:
+        """Serve a connection from its first message on; close it without one."""
+        number, fd = 0, connection.fileno()
+        try:
+            header = _first_header(connection)
+            is_message = _is_message(header)
+        finally:
+            with self._lock:
+                del self._silent[fd]
+                is_full = len(self._open) >= MAX_CLIENTS
+                if is_message and not is_full and not self._is_closed:
+                    number = self.n_clients = self.n_clients + 1
+                    self._open[number] = lambda: _shut(connection)
+        if number:
+            self._serve(connection, address, number)
+            return
+        if is_message and is_full:
+            _LOG.warning("more than %d clients; one was refused", MAX_CLIENTS)
+        elif header and not is_message:
+            _LOG.warning("%s sent an invalid message and was disconnected", address)
+        connection.close()
+
     def _serve(self, connection: socket.socket, address: str, number: int) -> None:
         """Serve one client from its connection to its end."""
-        session = qi.Session()
+        session: ClientSession | None = None
         inner: socket.socket | None = None
-        registered: list[int] = []
         is_clean = False
         try:
             client = NaoqiClient(self._parts, number, address)
         except RobotEnded:
+            self._open.pop(number, None)
             connection.close()
             return
-        self._open[number] = lambda: _shut(connection)
         try:
-            session.listenStandalone(f"tcp://{self._host}:0")
-            client.find_service = session.service
-            for kind in self._services:
-                number_of_it = session.registerService(
-                    kind.NAME, exported(kind(client))
-                )
-                registered.append(number_of_it)
-            port = int(session.endpoints()[0].rpartition(":")[2])
-            inner = socket.create_connection((self._host, port))
+            session = ClientSession(client, self._services, self._others, self._host)
+            self._sessions[number] = session
+            inner = socket.create_connection((self._host, session.port))
             for one in (connection, inner):
                 one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             keep_alive(connection, **KEEP_ALIVE)
-            calls = _Calls(client.sent.add)
+            calls = _Calls(client.sent.add, session.close_door)
             back = threading.Thread(
                 target=_forward_messages,
                 args=(inner, connection, calls.note_answered),
                 daemon=True,
             )
             back.start()
-            end = _forward_messages(connection, inner, calls.note_sent)
+            end = _forward_messages(connection, inner, calls.note_sent, session)
             if end is ConnectionEnd.INVALID:
                 _LOG.warning(
                     "%s sent an invalid message and was disconnected", client.name
@@ -166,11 +195,12 @@ class NaoqiServer:
             connection.close()
             if inner is not None:
                 inner.close()
-            for one_service in registered:
-                with suppress(RuntimeError):
-                    session.unregisterService(one_service)
-            session.close()
-            client.find_service = None
+            self._sessions.pop(number, None)
+            if session is not None:
+                session.close()
+
+    def _others(self) -> list[ClientSession]:
+        return list(self._sessions.values())
 
 
 class ConnectionEnd(Enum):
@@ -184,9 +214,11 @@ class ConnectionEnd(Enum):
 class _Calls:
     """Counter of a client's pending calls."""
 
-    def __init__(self, on_event_sent: Callable[[], None]) -> None:
+    def __init__(
+        self, on_event_sent: Callable[[], None], on_first_answer: Callable[[], None]
+    ) -> None:
         self._sent = self._answered = 0
-        self._on_event_sent = on_event_sent
+        self._on_event_sent, self._on_first_answer = on_event_sent, on_first_answer
 
     def note_sent(self, kind: int) -> None:
         """Count a message of the client."""
@@ -194,6 +226,8 @@ class _Calls:
 
     def note_answered(self, kind: int) -> None:
         """Count a message to the client."""
+        if not self._answered and kind in ANSWERS:
+            self._on_first_answer()
         self._answered += kind in ANSWERS
         if kind == EVENT:
             self._on_event_sent()
@@ -205,7 +239,10 @@ class _Calls:
 
 
 def _forward_messages(
-    source: socket.socket, sink: socket.socket, passed: Callable[[int], None]
+    source: socket.socket,
+    sink: socket.socket,
+    passed: Callable[[int], None],
+    session: ClientSession | None = None,
 ) -> ConnectionEnd:
     """Forward whole messages until the source has ended; then close both.
 
@@ -216,18 +253,28 @@ def _forward_messages(
         sink: socket to write.
         passed: function called with the kind of each message: before a call is
             forwarded, and after any other message.
+        session: session of the client, if the source is the client.
 
     Returns:
         The way in which the source ended.
     """
     try:
-        while header := _exactly(source, HEADER.size):
-            magic, _, size, version, kind, _, _, _, _ = HEADER.unpack(header)
-            is_message = magic == MAGIC and size <= MAX_BYTES
-            if not is_message or version != VERSION or kind not in KINDS:
+        while header := exactly(source, HEADER.size):
+            if not _is_message(header):
                 return ConnectionEnd.INVALID
+            _, _, size, _, kind, _, service, _, action = HEADER.unpack(header)
             if kind == CALL:
                 passed(kind)
+            if kind == CALL and service == DIRECTORY and session is not None:
+                if size > MAX_DIRECTORY_BYTES:
+                    return ConnectionEnd.INVALID
+                data = exactly(source, size)
+                if len(data) < size:
+                    return ConnectionEnd.BROKEN
+                session.prepare(action, data)
+                sink.sendall(header + data)
+                session.announce(action)
+                continue
             sink.sendall(header)
             while size:
                 data = source.recv(min(size, CHUNK))
@@ -245,15 +292,28 @@ def _forward_messages(
     return ConnectionEnd.ENDED
 
 
-def _exactly(source: socket.socket, n: int) -> bytes:
-    """Return exactly `n` bytes, or none if the source ended earlier."""
-    found = b""
-    while len(found) < n:
-        data = source.recv(n - len(found))
-        if not data:
-            return b""
-        found += data
-    return found
+def _is_message(header: bytes) -> bool:
+    """Return True if bytes are the header of a message of `qi`."""
+    if len(header) < HEADER.size:
+        return False
+    magic, _, size, version, kind, _, _, _, _ = HEADER.unpack(header)
+    is_ours = magic == MAGIC and version == VERSION
+    return is_ours and kind in KINDS and size <= MAX_BYTES
+
+
+def _first_header(connection: socket.socket) -> bytes:
+    """Return the first header of a connection, which stays to be read.
+
+    It is shorter, or empty, if the connection ends or `SILENT_S` has passed.
+    """
+    limit = socket.SO_RCVTIMEO
+    try:
+        connection.setsockopt(socket.SOL_SOCKET, limit, TIME.pack(SILENT_S, 0))
+        header = connection.recv(HEADER.size, socket.MSG_PEEK | socket.MSG_WAITALL)
+        connection.setsockopt(socket.SOL_SOCKET, limit, TIME.pack(0, 0))
+    except OSError:
+        return b""
+    return header
 
 
 def _shut(one: socket.socket) -> None:

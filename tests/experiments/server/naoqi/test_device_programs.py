@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from nao_testbed.experiments.server.naoqi.naoqi_server import EVENT, HEADER, _exactly
+from nao_testbed.experiments.server.naoqi.client_session import HEADER, exactly
+from nao_testbed.experiments.server.naoqi.naoqi_server import EVENT
 
 pytestmark = pytest.mark.slow(covers=True)  # a server and programs: processes
 
@@ -45,9 +46,9 @@ def values_on_the_wire(nao: Any, program: str) -> list[int]:
 
     def pass_on(source: socket.socket, sink: socket.socket) -> None:
         with suppress(OSError):
-            while header := _exactly(source, HEADER.size):
+            while header := exactly(source, HEADER.size):
                 size, kind = HEADER.unpack(header)[2], HEADER.unpack(header)[4]
-                body = _exactly(source, size)
+                body = exactly(source, size)
                 sink.sendall(header + body)
                 if kind == EVENT:  # length 1 and text of a signature, the value
                     found.append(int.from_bytes(body[5:], "little"))
