@@ -33,6 +33,7 @@ PullSpread = Annotated[float, Field(ge=0.0, le=5.0)]
 Rounds = Annotated[int, Field(ge=1, le=1000)]
 
 RANGES: Mapping[str, Any] = {
+    "example-logs --hours": Annotated[float, Field(gt=0.0, le=24.0)],
     "hand-guiding --distance": PullDistance,
     "hand-guiding --rate": PullRate,
     "hand-guiding --most": PullForce,
@@ -252,3 +253,35 @@ def xray_calibration(
     )
     install_stop_handlers()
     raise typer.Exit(run_calibration(cfg, json_file))
+
+
+@app.command(name="example-logs", cls=_Study)
+def example_logs(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Run folder of a robot.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="New folder of the logs.")],
+    hours: Annotated[
+        float | None,
+        typer.Option(help="Write instead one log of this length, as Parquet and CSV."),
+    ] = None,
+) -> None:
+    """Write the sensors of a run as other programs write them."""
+    from nao_testbed.models import BadInput  # noqa: PLC0415  # heavy
+    from nao_testbed.sim.recording.run_folder import read_run  # noqa: PLC0415  # heavy
+    from nao_testbed.sim.recording.run_meta import recorded_robot  # noqa: PLC0415  # beside it
+    from studies import log_writers  # noqa: PLC0415  # heavy
+
+    found = read_run(run)
+    frame = found.frame.astype("float64").reset_index()
+    robot = recorded_robot(found.meta)
+    if len(frame) < 2:
+        raise BadInput(f"{run} has no rows; give a run of some seconds.")
+    try:
+        out.mkdir(parents=True)
+        if hours is not None:
+            log_writers.long(frame, robot, out, hours)
+        else:
+            log_writers.write_all(frame, robot, out)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise BadInput(f"--out {out}: {why}; give a new folder.") from error
+    print(*sorted(path for path in out.iterdir()), sep="\n")

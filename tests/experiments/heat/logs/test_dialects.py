@@ -23,9 +23,9 @@ from nao_testbed.experiments.regression.replay import (
 )
 from nao_testbed.experiments.server.naoqi.run_serve import open_log
 from nao_testbed.models import BadInput, Robot
-from tests.experiments.heat.logs import writers
+from studies import log_writers as writers
+from studies.log_writers import Writer
 from tests.experiments.heat.logs.conftest import G1
-from tests.experiments.heat.logs.writers import Writer
 
 SIDES = (
     *(("hip_pitch", "waist_yaw"), ("hip_roll", "waist_roll")),

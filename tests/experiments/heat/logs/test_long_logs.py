@@ -13,7 +13,7 @@ from nao_testbed.experiments.heat.logs.log import LONG_ROWS, read_log
 from nao_testbed.experiments.heat.logs.record import Log
 from nao_testbed.experiments.heat.logs.tables import LongCsvTable, read_csv
 from nao_testbed.models import BadInput, Robot
-from tests.experiments.heat.logs import writers
+from studies import log_writers as writers
 
 SINGLE = 1e-6
 """Relative precision of the signals of a long log."""

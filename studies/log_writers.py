@@ -1,26 +1,33 @@
 """Logs of a simulated run as other programs write them.
 
+    nao-testbed study example-logs RUN --out DIR
+
 Each writer takes the columns of a run folder and writes a file with the names, units,
 times and gaps of one program. Nothing is copied from these programs.
 """
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from nao_testbed.models import Robot
+from nao_testbed.models.errors import ExtraMissing
 from nao_testbed.models.values import FloatArray
 
 EPOCH_S = 1.7e9
 """Time of the first row for programs that write the time of day."""
+SENSORS = ("q", "target", "current", "temperature", "fsr", "accelerometer", "gyro")
+NOISE = {"q": 2e-4, "current": 2e-3, "accelerometer": 0.02}
 Frame = pd.DataFrame
 Writer = Callable[[Frame, Robot, Path], Path]
 
 
 def motor_at(robot: Robot, joint: str) -> int:
+    """Return the index of the servo of a joint."""
     return int(robot.servo_of_joint[robot.joint_index(joint)])
 
 
@@ -33,12 +40,13 @@ def torque(frame: Frame, robot: Robot, joint: str) -> FloatArray:
 
 
 def members(frame: Frame, signal: str) -> list[str]:
+    """Return the names of the columns of a signal, without the signal."""
     names = map(str, frame.columns)
     return [n.partition(".")[2] for n in names if n.startswith(f"{signal}.")]
 
 
-def plotjuggler(frame: Frame, robot: Robot, folder: Path) -> Path:
-    """Joint states, commands, diagnostics and the IMU, each topic at its own times."""
+def plotjuggler(frame: Frame, _robot: Robot, folder: Path) -> Path:
+    """Write joint states, commands, diagnostics and IMU, each at its own times."""
     time_s = EPOCH_S + frame["time_s"]
     states = {"__time": time_s}
     for n in members(frame, "q"):
@@ -60,7 +68,7 @@ def plotjuggler(frame: Frame, robot: Robot, folder: Path) -> Path:
 
 
 def rostopic(frame: Frame, robot: Robot, folder: Path) -> Path:
-    """`rostopic echo -p` of a JointState: times in ns, names in columns of text."""
+    """Write a JointState as `rostopic echo -p`: times in ns, names as text."""
     stamp = (1e9 * (EPOCH_S + frame["time_s"])).round().astype(np.int64)
     columns: dict[str, object] = {
         "%time": stamp,
@@ -78,8 +86,8 @@ def rostopic(frame: Frame, robot: Robot, folder: Path) -> Path:
     return path
 
 
-def almemory(frame: Frame, robot: Robot, folder: Path) -> Path:
-    """Keys of ALMemory, with the DCM's clock in ms and force sensors in kg."""
+def almemory(frame: Frame, _robot: Robot, folder: Path) -> Path:
+    """Write keys of ALMemory, with the DCM's clock in ms and forces in kg."""
     base = "Device/SubDeviceList/"
     columns = {"DCM/Time": (1000.0 * frame["time_s"]).round() + 5e6}
     for n in members(frame, "current"):
@@ -107,7 +115,7 @@ def unitree(
     order: list[str] | None = None,
     name: str = "motor_state[{}].{}",
 ) -> Path:
-    """A LowState by the number of its 35 motors, two temperatures each, time in ms."""
+    """Write a LowState of 35 motors, two temperatures each, time in ms."""
     order = order or list(robot.joint_names)
     columns: dict[str, object] = {
         "tick": (1000.0 * frame["time_s"]).round().astype(int) + 123456
@@ -133,11 +141,19 @@ def unitree(
     return path
 
 
-def bag(frame: Frame, robot: Robot, folder: Path, kind: str = "mcap") -> Path:
-    """Joint states and diagnostics in a bag of ROS 2 (mcap, sqlite3) or ROS 1 (bag)."""
-    from rosbags.rosbag1 import Writer as Writer1
-    from rosbags.rosbag2 import StoragePlugin, Writer
-    from rosbags.typesys import Stores, get_typestore
+def bag(frame: Frame, _robot: Robot, folder: Path, kind: str = "mcap") -> Path:
+    """Write a bag of ROS 2 (mcap, sqlite3) or ROS 1 (bag).
+
+    Raises:
+        ExtraMissing: the extra `logs` is not installed.
+    """
+    try:
+        from rosbags.rosbag1 import Writer as Writer1  # noqa: PLC0415  # an extra
+        from rosbags.rosbag2 import StoragePlugin  # noqa: PLC0415
+        from rosbags.rosbag2 import Writer as Writer2  # noqa: PLC0415
+        from rosbags.typesys import Stores, get_typestore  # noqa: PLC0415
+    except ImportError as error:
+        raise ExtraMissing("a bag", "rosbags", "logs") from error
 
     is1 = kind == "bag"
     store = get_typestore(Stores.ROS1_NOETIC if is1 else Stores.ROS2_HUMBLE)
@@ -158,7 +174,7 @@ def bag(frame: Frame, robot: Robot, folder: Path, kind: str = "mcap") -> Path:
     joints = members(frame, "q")
     none = np.zeros(0)
     with (
-        Writer1(path) if is1 else Writer(path, version=9, storage_plugin=plugin) as out
+        Writer1(path) if is1 else Writer2(path, version=9, storage_plugin=plugin) as out
     ):
         topics = [
             out.add_connection(topic, one.__msgtype__, typestore=store)
@@ -193,8 +209,8 @@ def bag(frame: Frame, robot: Robot, folder: Path, kind: str = "mcap") -> Path:
     return path
 
 
-def lerobot(frame: Frame, robot: Robot, folder: Path) -> Path:
-    """A data set of one episode: lists of numbers, their names in `meta/info.json`."""
+def lerobot(frame: Frame, _robot: Robot, folder: Path) -> Path:
+    """Write a data set of one episode, with the names in `meta/info.json`."""
     base = folder / "dataset"
     (base / "meta").mkdir(parents=True)
     (base / "data" / "chunk-000").mkdir(parents=True)
@@ -219,3 +235,29 @@ def lerobot(frame: Frame, robot: Robot, folder: Path) -> Path:
     file = base / "data" / "chunk-000" / "file-000.parquet"
     pd.DataFrame(columns).to_parquet(file)
     return base
+
+
+def long(frame: Frame, _robot: Robot, folder: Path, hours: float = 2.0) -> Path:
+    """Write the last seconds again and again, with noise, as Parquet and CSV."""
+    names = ["time_s", *(f"{s}.{n}" for s in SENSORS for n in members(frame, s))]
+    last = frame[names].tail(250)
+    rng = np.random.default_rng(0)
+    n = int(50.0 * 3600.0 * hours)
+    found = last.iloc[np.arange(n) % len(last)].reset_index(drop=True)
+    for name in names:
+        size = NOISE.get(name.partition(".")[0], 0.0)
+        found[name] = (found[name] + size * rng.standard_normal(n)).round(5)
+    found["time_s"] = (0.02 * np.arange(n)).round(2)
+    path = folder / "long.parquet"
+    found.to_parquet(path)
+    found.to_csv(path.with_suffix(".csv"), index=False)
+    return path
+
+
+def write_all(frame: Frame, robot: Robot, folder: Path) -> list[Path]:
+    """Write a log of each program that fits the robot; return the paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    of_robot = almemory if members(frame, "fsr") else unitree
+    bags = [partial(bag, kind=kind) for kind in ("mcap", "bag")]
+    writers: tuple[Writer, ...] = (plotjuggler, rostopic, of_robot, *bags, lerobot)
+    return [writer(frame, robot, folder) for writer in writers]
