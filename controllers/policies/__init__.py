@@ -2,7 +2,6 @@
 
 policy          interface for Python policies, and the controller that runs one
 layout          names, gains and observation of a policy, from metadata or YAML
-metadata        conversion of the metadata of ONNX files of holosoma and mjlab
 terms           observation vector, composed of terms
 onnx_policy     policy in an ONNX file
 choice          controller from the text `policy:FILE` of a command line

@@ -2,11 +2,17 @@
 
     set-point of joint i = default_i + scale_i · clip(action_i)
 
-A layout comes from the metadata of an ONNX file (`metadata`), from a YAML file, or from
-both: keys of the YAML file take precedence.
+A layout comes from the metadata of an ONNX file, from a YAML file, or from both: keys
+of the YAML file take precedence. Exporters with known metadata:
+
+holosoma 0.1.3   JSON: `dof_names`, `kp`, `kd`, `command_ranges`; the observation is
+                 part of its configuration, here in `layouts/holosoma-ROBOT.yaml`
+mjlab 1.6        comma-separated texts: `joint_names`, `joint_stiffness`,
+                 `joint_damping`, `default_joint_pos`, `action_scale`,
+                 `observation_names`
 """
 
-import re
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +26,14 @@ from nao_testbed.controllers.interface.robot_interface import ServoGains
 from nao_testbed.models import BadInput, Robot, UnknownName
 from nao_testbed.models.files.csv_tables import message_of
 from nao_testbed.models.files.yaml_forms import read_yaml
-from nao_testbed.models.values import FloatArray, NotNegative, Positive, Real, short
+from nao_testbed.models.values import (
+    FloatArray,
+    NotNegative,
+    Positive,
+    Real,
+    number_of,
+    short,
+)
 
 TermName = Literal[
     "angular_velocity",
@@ -141,22 +154,44 @@ class FittedLayout:
             BadInput: a value is missing, has the wrong length, or does not fit this
                 robot.
         """
-        joints, terms = layout.joints, layout.observation
+        joints, terms, given = layout.joints, layout.observation, layout.default
         if joints is None:
             raise _missing(where, "the names of its joints", "joints")
         if terms is None:
             raise _missing(where, "the terms of its observation", "observation")
+        if given is None:
+            raise _missing(where, "the default angles", "default")
         index = np.array([_place(name, robot, where) for name in joints])
         if len(set(index.tolist())) < len(joints):
             twice = next(name for name in joints if joints.count(name) > 1)
             raise BadInput(f"{where}: joint {short(twice)} is listed twice.")
-        n = len(joints)
+
+        def of_each(key: str) -> FloatArray:
+            array = np.array(getattr(layout, key), dtype=np.float64)
+            if array.ndim and len(array) != len(index):
+                raise BadInput(
+                    f"{where}: {key} has {len(array)} values for {len(index)} joints; "
+                    "give one each."
+                )
+            return np.broadcast_to(array, index.shape).copy()
+
+        posture = robot.posture_name(None) if isinstance(given, tuple) else given
+        default = robot.posture(posture).angles.copy()
+        if isinstance(given, tuple):
+            default[index] = of_each("default")
+        gains = None
+        if layout.kp is not None or layout.kd is not None:
+            for name in ("kp", "kd"):
+                if getattr(layout, name) is None:
+                    raise _missing(where, f"{name} of its joints", name)
+            gains = ServoGains(kp=own.kp.copy(), kd=own.kd.copy())
+            gains.kp[index], gains.kd[index] = of_each("kp"), of_each("kd")
         return cls(
             layout=layout,
             index=index,
-            default=_default(layout, robot, index, where),
-            scale=_of_each(layout.action_scale, n, "action_scale", where),
-            gains=_gains(layout, own, index, where),
+            default=default,
+            scale=of_each("action_scale"),
+            gains=gains,
             terms=terms,
         )
 
@@ -169,7 +204,7 @@ def _missing(where: str, what: str, key: str) -> BadInput:
 
 
 def _place(name: str, robot: Robot, where: str) -> int:
-    for known in (name, re.sub("_joint$", "", name)):
+    for known in (name, name.removesuffix("_joint")):
         if known in robot.joint_names:
             return robot.joint_index(known)
     raise UnknownName(
@@ -177,39 +212,92 @@ def _place(name: str, robot: Robot, where: str) -> int:
     )
 
 
-def _of_each(
-    values: float | tuple[float, ...], n: int, key: str, where: str
-) -> FloatArray:
-    array = np.array(values, dtype=np.float64)
-    if array.ndim and len(array) != n:
+# -- metadata of ONNX files ------------------------------------------------------------
+
+LAYOUTS = Path(__file__).parent / "layouts"
+MJLAB_TERMS = {
+    "base_ang_vel": "angular_velocity",
+    "projected_gravity": "gravity",
+    "command": "command",
+    "joint_pos": "joint_position",
+    "joint_vel": "joint_velocity",
+    "actions": "last_action",
+}
+"""Observation term of mjlab to our term."""
+_MJLAB = {
+    "kp": "joint_stiffness",
+    "kd": "joint_damping",
+    "default": "default_joint_pos",
+    "action_scale": "action_scale",
+}
+_HOLOSOMA = {"joints": "dof_names", "kp": "kp", "kd": "kd"}
+_COMMANDS = ("lin_vel_x", "lin_vel_y", "ang_vel_yaw")
+
+
+def layout_of_metadata(
+    metadata: Mapping[str, str], robot: Robot, where: str
+) -> PolicyLayout:
+    """Return the layout described by the metadata of an ONNX file.
+
+    Args:
+        metadata: key to text.
+        robot: robot of the run.
+        where: name of the file, for messages.
+
+    Raises:
+        BadInput: a value is invalid or has an unknown type.
+    """
+    values: dict[str, Any] = {}
+    if "dof_names" in metadata:  # holosoma writes JSON
+        for name, key in _HOLOSOMA.items():
+            if key in metadata:
+                values[name] = _json(metadata[key], key, where)
+        ranges = _json(metadata.get("command_ranges", "null"), "command_ranges", where)
+        if isinstance(ranges, dict):
+            values["command_ranges"] = [ranges.get(key) for key in _COMMANDS]
+        found = layout_from(values, where)
+        shipped = LAYOUTS / f"holosoma-{robot.name}.yaml"
+        return found.over(read_layout(shipped)) if shipped.exists() else found
+    if "joint_names" in metadata:  # mjlab writes texts with commas
+        values["joints"] = _texts(metadata["joint_names"])
+        for name, key in _MJLAB.items():
+            if key in metadata:
+                values[name] = _numbers(metadata[key], key, where)
+        if len(scale := values.get("action_scale", ())) == 1:
+            values["action_scale"] = scale[0]
+        if "observation_names" in metadata:
+            names = _texts(metadata["observation_names"])
+            values["observation"] = [{"term": _mjlab_term(n, where)} for n in names]
+    return layout_from(values, where)
+
+
+def _json(text: str, key: str, where: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
         raise BadInput(
-            f"{where}: {key} has {len(array)} values for {n} joints; give one each."
+            f"{where}: {key} is {short(text)}, which is not JSON; export it again."
+        ) from error
+
+
+def _texts(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",")]
+
+
+def _numbers(text: str, key: str, where: str) -> list[float]:
+    try:
+        return [number_of(part) for part in _texts(text)]
+    except ValueError as error:
+        raise BadInput(
+            f"{where}: {key} is {short(text)}; give numbers with commas in between."
+        ) from error
+
+
+def _mjlab_term(name: str, where: str) -> str:
+    if name not in MJLAB_TERMS:
+        raise BadInput(
+            f"{where}: the robot's sensors do not give observation term {short(name)}; "
+            f"known are {', '.join(MJLAB_TERMS)}. Train the policy without it, or "
+            "describe it in a YAML file (+layout=FILE.yaml)."
         )
-    return np.broadcast_to(array, (n,)).copy()
-
-
-def _default(
-    layout: PolicyLayout, robot: Robot, index: NDArray[np.intp], where: str
-) -> FloatArray:
-    given = layout.default
-    if given is None:
-        raise _missing(where, "the default angles", "default")
-    if isinstance(given, str):
-        return robot.posture(given).angles.copy()
-    angles = robot.posture(robot.posture_name(None)).angles.copy()
-    angles[index] = _of_each(given, len(index), "default", where)
-    return angles
-
-
-def _gains(
-    layout: PolicyLayout, own: ServoGains, index: NDArray[np.intp], where: str
-) -> ServoGains | None:
-    if layout.kp is None and layout.kd is None:
-        return None
-    if layout.kp is None or layout.kd is None:
-        missing = "kp" if layout.kp is None else "kd"
-        raise _missing(where, f"{missing} of its joints", missing)
-    kp, kd = own.kp.copy(), own.kd.copy()
-    kp[index] = _of_each(layout.kp, len(index), "kp", where)
-    kd[index] = _of_each(layout.kd, len(index), "kd", where)
-    return ServoGains(kp=kp, kd=kd)
+    return MJLAB_TERMS[name]

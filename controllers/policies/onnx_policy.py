@@ -18,9 +18,9 @@ from nao_testbed.controllers.interface.robot_interface import (
 from nao_testbed.controllers.policies.layout import (
     FittedLayout,
     PolicyLayout,
+    layout_of_metadata,
     read_layout,
 )
-from nao_testbed.controllers.policies.metadata import layout_of_metadata
 from nao_testbed.controllers.policies.terms import ObservationVector
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.errors import ExtraMissing
@@ -77,19 +77,24 @@ class OnnxPolicy:
         layout = self._given.over(layout_of_metadata(self._metadata, robot, where))
         fitted = FittedLayout.of(layout, robot, own_gains(robot), where)
         vector = ObservationVector(fitted, robot, self._command, where)
-        n, n_joints = vector.values.size, len(fitted.index)
-        if self._n_inputs not in {n, None}:
+        if self._n_inputs not in {vector.values.size, None}:
             raise BadInput(
                 f"{where}: its input has {self._n_inputs} elements, and the terms of "
-                f"its observation have {n}; check {', '.join(layout_terms(layout))}."
+                f"its observation have {vector.values.size}; check "
+                f"{', '.join(one.term for one in fitted.terms)}."
             )
-        if self._n_actions not in {n_joints, None}:
-            raise BadInput(
-                f"{where}: its output has {self._n_actions} elements for {n_joints} "
-                "joints; give one action per joint."
-            )
-        _check_command(self._command, layout, where)
-        self._fitted, self._vector = fitted, vector
+        if self._n_actions is not None:
+            self._check_size(self._n_actions, len(fitted.index))
+        ranges = layout.command_ranges or ()
+        for name, value, (low, high) in zip(
+            COMMANDS, self._command, ranges, strict=False
+        ):
+            if not low <= value <= high:
+                raise BadInput(
+                    f"{where} was trained for commands of {name} from {low:g} to "
+                    f"{high:g}; {value:g} was given."
+                )
+        self.fitted, self._vector = fitted, vector
         return fitted.gains
 
     @property
@@ -97,48 +102,36 @@ class OnnxPolicy:
         """(1, n) input of the last step; a copy."""
         return self._vector.values.copy()
 
-    @property
-    def default(self) -> FloatArray:
-        """(n_joints,) set-points at action 0, in rad; a copy."""
-        return self._fitted.default.copy()
-
-    @property
-    def joint_places(self) -> NDArray[np.intp]:
-        """(n_actions,) index of each joint of the policy in robot arrays; a copy."""
-        return self._fitted.index.copy()
-
     def step(self, observation: Observation) -> FloatArray:
         """Return the set-points until the next step, (n_joints,) in rad; a copy.
 
         Raises:
             BadInput: an action is not finite, or the network cannot be evaluated.
         """
-        vector, fitted = self._vector, self._fitted
+        vector = self._vector
         vector.fill(observation)
         try:
             (found,) = self._session.run([self._output], {self._input: vector.values})
         except Exception as error:  # any error of onnxruntime
             raise BadInput(f"{self._where}: {_first_line(error)}") from error
         action = np.asarray(found, dtype=np.float64).reshape(-1)
-        if action.shape != vector.last_action.shape:
-            raise BadInput(
-                f"{self._where}: its output has {action.size} elements for "
-                f"{vector.last_action.size} joints; give one action per joint."
-            )
+        self._check_size(action.size, vector.last_action.size)
         is_finite = np.isfinite(action)
         if not is_finite.all():
             k = int(is_finite.argmin())
-            joint = fitted.layout.joints[k] if fitted.layout.joints else k
+            joint = (self.fitted.layout.joints or ())[k]
             raise BadInput(
                 f"{self._where}: its action for {joint} is {action[k]} at t = "
                 f"{observation.time_s:.2f} s; actions must be finite."
             )
         return vector.act(action)
 
-
-def layout_terms(layout: PolicyLayout) -> list[str]:
-    """Return the names of the observation's terms."""
-    return [one.term for one in layout.observation or ()]
+    def _check_size(self, n_actions: int, n_joints: int) -> None:
+        if n_actions != n_joints:
+            raise BadInput(
+                f"{self._where}: its output has {n_actions} elements for {n_joints} "
+                "joints; give one action per joint."
+            )
 
 
 def _session(path: Path, where: str) -> Any:
@@ -188,13 +181,3 @@ def _only(values: list[Any], kind: str, where: str) -> tuple[str, int | None]:
             f"{shape}; only float32 of shape [1, n] is supported."
         )
     return value.name, shape[1] if isinstance(shape[1], int) else None
-
-
-def _check_command(command: FloatArray, layout: PolicyLayout, where: str) -> None:
-    ranges = layout.command_ranges or ()
-    for name, value, (low, high) in zip(COMMANDS, command, ranges, strict=False):
-        if not low <= value <= high:
-            raise BadInput(
-                f"{where} was trained for commands of {name} from {low:g} to {high:g}; "
-                f"{value:g} was given."
-            )

@@ -1,19 +1,7 @@
 """Interface of a policy, and the controller that runs one in the loop.
 
-    class Hold:
-        name, period_s = "hold", 0.02
-
-        def reset(self, robot):
-            self.q = robot.posture("bent").angles
-            return ServoGains(kp=np.full(29, 100.0), kd=np.full(29, 5.0))
-
-        def step(self, observation):
-            return self.q
-
-    controller = PolicyController(Hold())
-
 A policy returns set-points; the servos track them with the policy's gains and stiffness
-1.
+1. docs/guides/policies.md shows a policy in Python.
 """
 
 from collections import Counter

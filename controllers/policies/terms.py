@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nao_testbed.controllers.interface.robot_interface import Observation
-from nao_testbed.controllers.policies.layout import FittedLayout, Term
+from nao_testbed.controllers.policies.layout import FittedLayout
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.values import FloatArray
 
@@ -97,11 +97,19 @@ class ObservationVector:
         ends = np.cumsum(sizes).tolist()
         self.values: NDArray[np.float32] = np.zeros((1, ends[-1]), np.float32)
         """(1, n) input of the policy; live."""
-        parts = np.split(self.values[0], ends[:-1])
-        self._parts = [
-            _Part(term, *fills[term.term], values, where)
-            for term, values in zip(fitted.terms, parts, strict=True)
-        ]
+        self._parts = []
+        for term, part in zip(
+            fitted.terms, np.split(self.values[0], ends[:-1]), strict=True
+        ):
+            size, fill = fills[term.term]
+            scale = np.array(term.scale, dtype=np.float64)
+            if scale.ndim and len(scale) != size:
+                raise BadInput(
+                    f"{where}: scale of term {term.term!r} has {len(scale)} values; it "
+                    f"has {size} elements."
+                )
+            rows = part.reshape(term.history, size)
+            self._parts.append((fill, scale, np.zeros(size), rows))
         self._is_first = True
 
     def fill(self, observation: Observation) -> None:
@@ -115,8 +123,11 @@ class ObservationVector:
                 "the robot does not report the direction of gravity, which policies "
                 "need; run it on a simulated robot."
             )
-        for part in self._parts:
-            part.write(observation, is_first=self._is_first)
+        for fill, scale, new, rows in self._parts:
+            fill(observation, new)
+            np.multiply(new, scale, out=new)
+            rows[:-1] = new if self._is_first else rows[1:]
+            rows[-1] = new
         self._is_first = False
         self._gait.advance()
 
@@ -141,29 +152,3 @@ class ObservationVector:
 
     def _phase(self, wave: np.ufunc, out: FloatArray) -> None:
         wave(self._gait.phase, out=out)
-
-
-class _Part:
-    """Slice of a term in the vector."""
-
-    def __init__(
-        self, term: Term, size: int, fill: Fill, values: NDArray[np.float32], where: str
-    ) -> None:
-        scale = np.array(term.scale, dtype=np.float64)
-        if scale.ndim and len(scale) != size:
-            raise BadInput(
-                f"{where}: scale of term {term.term!r} has {len(scale)} values; it has "
-                f"{size} elements."
-            )
-        self._fill, self._scale = fill, scale
-        self._new = np.zeros(size)
-        self._rows = values.reshape(term.history, size)
-
-    def write(self, observation: Observation, *, is_first: bool) -> None:
-        self._fill(observation, self._new)
-        self._new *= self._scale
-        if is_first:
-            self._rows[:] = self._new
-        elif len(self._rows) > 1:
-            self._rows[:-1] = self._rows[1:]
-        self._rows[-1] = self._new

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nao_testbed.controllers.interface.robot_interface import own_gains
-from nao_testbed.controllers.policies.layout import FittedLayout
-from nao_testbed.controllers.policies.metadata import layout_of_metadata
+from nao_testbed.controllers.policies.layout import FittedLayout, layout_of_metadata
 from nao_testbed.controllers.policies.onnx_policy import OnnxPolicy
 from nao_testbed.controllers.policies.terms import ObservationVector
 from nao_testbed.models import BadInput, Robot, load_robot
@@ -58,7 +57,7 @@ def test_a_file_of_mjlab_needs_no_layout(two_leg: Robot, tmp_path: Path) -> None
     np.testing.assert_array_equal(gains.kp, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     np.testing.assert_array_equal(gains.kd, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
     np.testing.assert_array_equal(
-        policy.default, [-0.34, 0.69, -0.34, -0.35, 0.7, -0.35]
+        policy.fitted.default, [-0.34, 0.69, -0.34, -0.35, 0.7, -0.35]
     )
 
 
@@ -70,7 +69,7 @@ def test_a_file_of_holosoma_has_the_shipped_layout(g1: Robot, tmp_path: Path) ->
     gains = policy.reset(g1)
     assert gains is not None
     np.testing.assert_array_equal(gains.kp, np.full(29, 40.0))
-    np.testing.assert_array_equal(policy.default, g1.posture("bent").angles)
+    np.testing.assert_array_equal(policy.fitted.default, g1.posture("bent").angles)
     fast = OnnxPolicy(path, command=(0.5, 0.0, 0.7))
     with pytest.raises(BadInput, match=r"commands of yaw from -0.5 to 0.5; 0.7 was"):
         fast.reset(g1)

@@ -66,18 +66,18 @@ def test_it_stands_and_computes_as_a_reference_evaluation(
     sim = SimulatedRobot(robot, cfg, "bent")
     try:
         loop = Loop(sim, PolicyController(policy), None)
-        order = policy.joint_places.tolist()
+        order = policy.fitted.index.tolist()
         action = np.zeros(29)
         for _ in range(25):
             seen = loop.cycle()
             x = vector(name, seen, action, order)
             np.testing.assert_allclose(policy.observation[0], x, atol=1e-6)
             (found,) = network.run(None, {"actor_obs": policy.observation})
-            wanted = policy.default
+            wanted = policy.fitted.default.copy()
             wanted[order] += 0.25 * found[0].astype(np.float64)
             assert loop.decided.target is not None
             np.testing.assert_allclose(loop.decided.target, wanted, atol=1e-6)  # rad
-            action = (loop.decided.target - policy.default)[order] / 0.25
+            action = (loop.decided.target - policy.fitted.default)[order] / 0.25
         run_for(loop, 4.5)
         assert not sim.has_fallen()
         assert np.abs(sim.truth().base_position[:2]).max() < 0.1
