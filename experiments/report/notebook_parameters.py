@@ -117,6 +117,21 @@ class ComparisonStory(Checked):
         check_controllers(("fixed", *self.controllers))
 
 
+@dataclass(frozen=True, kw_only=True)
+class StanceStory(Checked):
+    """Parameters of `06_policy_and_stances`."""
+
+    robot: str
+    """Name or folder of the robot."""
+    error_deg: Annotated[float, Field(ge=-5.0, le=5.0)]
+    """Calibration error of a hip, in degrees."""
+    seconds: Annotated[float, Field(ge=1.0, le=60.0)]
+    """Simulated time of an episode, in s."""
+    tries: Annotated[int, Field(ge=1, le=10_000)]
+    """Number of stances of the search."""
+    seed: Seed
+
+
 def check_controllers(names: Sequence[str]) -> None:
     """Check names of controllers, each given once.
 
