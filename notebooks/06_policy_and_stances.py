@@ -55,6 +55,7 @@ env = gymnasium.make(
 # %%
 def hold(observation: np.ndarray) -> np.ndarray:
     """Keep the posture."""
+    del observation
     return np.zeros(env.action_space.shape, np.float32)
 
 
@@ -141,8 +142,9 @@ FigureView(figure)
 moved = np.rad2deg(0.25 * best)
 most = int(np.abs(moved).argmax())
 Markdown(
-    f"The search found a stance with {table.heat_w['found'] / table.heat_w['hold']:.2f} "
-    f"of the heat of `hold`; {table['useless share']['found']:.0%} of it is useless, "
+    "The search found a stance with "
+    f"{table.heat_w['found'] / table.heat_w['hold']:.2f} of the heat of `hold`; "
+    f"{table['useless share']['found']:.0%} of it is useless, "
     f"before {table['useless share']['hold']:.0%}. The largest change is "
     f"{moved[most]:+.1f}° at `{body.leg_joints[most]}`."
 )
