@@ -252,7 +252,8 @@ def _forward_messages(
         source: socket to read.
         sink: socket to write.
         passed: function called with the kind of each message: before a call is
-            forwarded, and after any other message.
+            forwarded, and after any other message. Events of the directory, which
+            tells of new services, do not count.
         session: session of the client, if the source is the client.
 
     Returns:
@@ -282,7 +283,7 @@ def _forward_messages(
                     return ConnectionEnd.BROKEN
                 sink.sendall(data)
                 size -= len(data)
-            if kind != CALL:
+            if kind != CALL and not (kind == EVENT and service == DIRECTORY):
                 passed(kind)
     except OSError:
         return ConnectionEnd.BROKEN

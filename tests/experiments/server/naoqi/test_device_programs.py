@@ -11,7 +11,11 @@ from typing import Any
 
 import pytest
 
-from nao_testbed.experiments.server.naoqi.client_session import HEADER, exactly
+from nao_testbed.experiments.server.naoqi.client_session import (
+    DIRECTORY,
+    HEADER,
+    exactly,
+)
 from nao_testbed.experiments.server.naoqi.naoqi_server import EVENT
 
 pytestmark = pytest.mark.slow(covers=True)  # a server and programs: processes
@@ -47,10 +51,12 @@ def values_on_the_wire(nao: Any, program: str) -> list[int]:
     def pass_on(source: socket.socket, sink: socket.socket) -> None:
         with suppress(OSError):
             while header := exactly(source, HEADER.size):
-                size, kind = HEADER.unpack(header)[2], HEADER.unpack(header)[4]
+                _, _, size, _, kind, _, service, _, _ = HEADER.unpack(header)
                 body = exactly(source, size)
                 sink.sendall(header + body)
-                if kind == EVENT:  # length 1 and text of a signature, the value
+                if (
+                    kind == EVENT and service != DIRECTORY
+                ):  # length 1 and text of a signature, the value
                     found.append(int.from_bytes(body[5:], "little"))
         for one in (source, sink):
             with suppress(OSError):
