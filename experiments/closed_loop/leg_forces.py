@@ -7,7 +7,7 @@ Both legs, the pelvis and the ground form a closed chain. Contact forces f that 
 the weight obey B f = h. All other forces on one foot are equal and opposite to those on
 the other, and cost torque without carrying weight. For two flat feet, such internal
 forces reach the motors in **six** patterns, the columns of S C N, with N the null space
-of B (letters as in `controllers.cooling.standing_problem`).
+of B (letters as in `controllers.heat_minimization.standing_problem`).
 """
 
 from dataclasses import dataclass

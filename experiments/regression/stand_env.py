@@ -137,7 +137,7 @@ class StandEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         self._cfg = _trial_of(robot, setting) if self._spec is None else None
         of_first, _ = self._cfg_of({"robot": 0})
         first = of_first.load_robot()
-        self._layout = _layout_of(layout, first)
+        self._layout = _layout_of(layout, first, of_first.posture)
         self._begin(first)
         n, clip = len(self._vector.last_action), self._layout.action_clip
         high = np.full(n, np.inf if clip is None else clip, np.float32)
@@ -300,6 +300,8 @@ def _trial_of(robot: str | Path | None, setting: Mapping[str, Any]) -> TrialCfg:
     """Return the trial of one robot in one setting."""
     known = RobotSetting.__dataclass_fields__
     for name in setting:
+        if name == "seed":
+            raise BadInput("a seed is no setting of the environment; reset(seed=...).")
         if name not in known:
             raise UnknownName("Setting", name, known, "a robot")
     given = RobotSetting(robot=find_robot_folder(robot), **setting)
@@ -329,9 +331,11 @@ def _robot_number(
 
 
 def _layout_of(
-    given: PolicyLayout | Mapping[str, Any] | str | Path | None, robot: Robot
+    given: PolicyLayout | Mapping[str, Any] | str | Path | None,
+    robot: Robot,
+    posture: str,
 ) -> PolicyLayout:
-    """Return the layout, or one that moves the legs around the posture."""
+    """Return the layout, or one that moves the legs around a posture."""
     match given:
         case PolicyLayout():
             return given
@@ -344,7 +348,7 @@ def _layout_of(
     return layout_from(
         {
             "joints": robot.leg_joints,
-            "default": robot.posture_name(None),
+            "default": posture,
             "action_scale": 0.25,
             "action_clip": 1.0,
             "observation": [

@@ -114,6 +114,14 @@ def test_a_step_is_a_cycle_of_the_loop_under_a_policy() -> None:
     assert heat_j == pytest.approx(sim.heating.joule_energy.sum(), rel=1e-9)
 
 
+def test_action_0_is_the_posture_of_the_setting() -> None:
+    env = make(posture="home").unwrapped
+    env.reset(seed=0)
+    hold(env, np.zeros(12), 20)
+    home = env._sim.robot.posture("home").angles
+    assert np.abs(env._sim.q - home).max() < 0.05
+
+
 def test_a_leg_that_presses_makes_useless_heat() -> None:
     env = make()
     env.reset(seed=0)
@@ -199,6 +207,7 @@ CASES: dict[str, Callable[[], object]] = {
     ),
     "Robot 'g2' is neither": lambda: StandEnv("g2"),
     "Setting 'engin' is not in": lambda: StandEnv(engin="mujoco"),
+    "a seed is no setting": lambda: StandEnv(seed=1),
     "Weight 'cold' is not in": lambda: StandEnv(weights={"cold": 1.0}),
     "render_mode is 'human'": lambda: StandEnv(render_mode="human"),
     "lack the terms of its observation": lambda: StandEnv(layout={"joints": ["x"]}),
