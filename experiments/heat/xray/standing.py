@@ -228,16 +228,25 @@ def _readings(columns: Columns, rows: IndexArray, still: IndexArray) -> Columns:
         rows: rows of the window.
         still: rows of the whole interval, which end with those of the window.
     """
-    block = np.array(list(columns.values()))[:, still]
-    is_new = np.isfinite(block).any(axis=0)
-    is_new[1:] &= (np.diff(block) != 0.0).any(axis=0)
+    is_known, is_new = np.zeros((2, still.size), dtype=np.bool_)
+    is_new[:1] = True
+    for values in columns.values():  # without copies of all columns of a long log
+        part = values[still]
+        is_known |= np.isfinite(part)
+        is_new[1:] |= np.diff(part) != 0.0
+    is_new &= is_known
     fresh = still[is_new]
     begin = int(np.searchsorted(fresh, rows[0]))
     if fresh.size - begin < rows.size:  # some rows repeat a reading
         begin = min(begin, max(fresh.size - MIN_READINGS, 0))
     fresh = fresh[begin:]
-    kept = {name: values[fresh] for name, values in columns.items()}
-    return {name: values[np.isfinite(values)] for name, values in kept.items()}
+    used: slice | IndexArray = fresh
+    if fresh.size and fresh.size == fresh[-1] - fresh[0] + 1:
+        used = slice(int(fresh[0]), int(fresh[-1]) + 1)  # a view
+    kept = {name: values[used] for name, values in columns.items()}
+    return {
+        n: v if np.isfinite(v).all() else v[np.isfinite(v)] for n, v in kept.items()
+    }
 
 
 def _error(values: FloatArray, noise: float) -> float:
