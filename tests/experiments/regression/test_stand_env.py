@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
+from nao_testbed.controllers.interface.robot_interface import Observation
 from nao_testbed.controllers.policies.policy import PolicyController
 from nao_testbed.experiments.closed_loop.loop import Loop
 from nao_testbed.experiments.regression.stand_env import StandEnv
@@ -112,6 +113,33 @@ def test_a_step_is_a_cycle_of_the_loop_under_a_policy() -> None:
     want: Any = np.concatenate((0.25 * now.gyro, now.gravity, off[index], v, action))
     np.testing.assert_allclose(seen, want, atol=1e-6)
     assert heat_j == pytest.approx(sim.heating.joule_energy.sum(), rel=1e-9)
+
+
+@pytest.mark.parametrize("delay", [0.005, 0.04])
+def test_observations_are_those_of_a_policy_behind_the_same_delay(delay: float) -> None:
+    env = make(observation_delay=delay, action_delay=0.005).unwrapped
+    seen = [env.reset(seed=0)[0][:3]]
+    policy = Constant(np.full(12, 0.1))
+    gyro: list[FloatArray] = []
+
+    def step(observation: Observation) -> FloatArray:
+        gyro.append(0.25 * observation.gyro)
+        return policy.target
+
+    policy.step = step  # type: ignore[assignment,method-assign]
+    cfg = SimulationCfg(world=WorldCfg(engine="mujoco"), seed=env._sim.cfg.seed)
+    sim = SimulatedRobot(env._sim.robot, cfg, "bent")
+    loop = Loop(
+        sim,
+        PolicyController(policy),
+        None,
+        observation_delay=delay,
+        action_delay=0.005,
+    )
+    for _ in range(12):
+        seen.append(env.step(policy.action)[0][:3])
+        loop.cycle()
+    np.testing.assert_allclose(seen[:-1], gyro, atol=1e-6)
 
 
 def test_action_0_is_the_posture_of_the_setting() -> None:
