@@ -19,8 +19,7 @@ of the cost.
 
 import numba
 import numpy as np
-from scipy.linalg.lapack import dgels
-from scipy.optimize import lsq_linear, nnls
+import scipy  # its parts, which are slow to import, load at their first use
 
 from nao_testbed.controllers.stiffness.kernels import IndexArray
 from nao_testbed.models.values import FloatArray
@@ -56,7 +55,8 @@ def solve_in_cones(
     width = A.shape[1]
     if width == 0:
         return np.zeros((0, 3))
-    factors, solved, flaw = dgels(A, b)  # by QR: A'A is ill-conditioned
+    # By QR: A'A is ill-conditioned.
+    factors, solved, flaw = scipy.linalg.lapack.dgels(A, b)
     free = np.asarray(solved[:width].reshape(-1, 3))
     if flaw:
         return solve_on_rays(A, b, friction, gap=gap)[0]
@@ -166,7 +166,7 @@ def _steepest_rays(
 def _solve_nonnegative(A: FloatArray, b: FloatArray) -> FloatArray:
     """Return λ >= 0 of minimum ‖A λ - b‖."""
     try:
-        strength, _ = nnls(A, b, maxiter=MAX_SWEEPS * A.shape[1])
+        strength, _ = scipy.optimize.nnls(A, b, maxiter=MAX_SWEEPS * A.shape[1])
     except RuntimeError:  # cycling: a slower method for the same problem
-        strength = lsq_linear(A, b, bounds=(0.0, np.inf)).x
+        strength = scipy.optimize.lsq_linear(A, b, bounds=(0.0, np.inf)).x
     return np.asarray(strength, dtype=np.float64)

@@ -35,7 +35,7 @@ from math import sqrt
 
 import numba
 import numpy as np
-from scipy.optimize import nnls
+import scipy  # its parts, which are slow to import, load at their first use
 
 from nao_testbed.controllers.interface.checked import Checked
 from nao_testbed.controllers.stiffness.flags import StiffnessFlag
@@ -372,7 +372,7 @@ def _solve_qp(problem: ContactProblem) -> FloatArray:
     right = np.zeros(3 + n)
     right[:3] = root_Q * B
     try:
-        Y, _ = nnls(stacked, right)
+        Y, _ = scipy.optimize.nnls(stacked, right)
     except RuntimeError:  # iteration limit: use equal forces, with a flag
         Y = np.full(n, B[0] / n)
     return np.asarray(Y)

@@ -96,6 +96,8 @@ class SmartStiffness:
         Raises:
             BadInput: the configuration or a tuning does not fit the robot.
         """
+        import scipy.optimize  # noqa: F401, PLC0415  # slow: not in the first step
+
         for posture in self._tunings:
             robot.posture(posture)
         self._robot = robot

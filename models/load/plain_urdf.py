@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from scipy.spatial.transform import Rotation
+import scipy  # its parts, which are slow to import, load at their first use
 
 from nao_testbed.models.load.shapes import ENGINE_MESHES, mesh_path
 from nao_testbed.models.values import FloatArray
@@ -155,7 +155,7 @@ def _collada_transform(part: ET.Element) -> FloatArray:
         T[:3, :3] = np.diag(numbers)
     else:
         turn = np.deg2rad(numbers[3]) * numbers[:3] / np.linalg.norm(numbers[:3])
-        T[:3, :3] = Rotation.from_rotvec(turn).as_matrix()
+        T[:3, :3] = scipy.spatial.transform.Rotation.from_rotvec(turn).as_matrix()
     return T
 
 

@@ -8,8 +8,8 @@ belong to the effectors of the posture is preferred, then the most upright one.
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy  # its parts, which are slow to import, load at their first use
 from numpy.typing import ArrayLike
-from scipy.spatial import ConvexHull, QhullError
 
 from nao_testbed.models import BadInput, Posture, Robot
 from nao_testbed.models.values import FloatArray
@@ -40,9 +40,9 @@ def resting_faces(robot: Robot, points: FloatArray, com: FloatArray) -> list[Res
         com: (3,) centre of mass in the base frame, in m.
     """
     try:
-        hull = ConvexHull(points)
-    except QhullError:  # all points in one plane, for example two soles
-        hull = ConvexHull([*points, com])
+        hull = scipy.spatial.ConvexHull(points)
+    except scipy.spatial.QhullError:  # all points in one plane, for example two soles
+        hull = scipy.spatial.ConvexHull([*points, com])
     rests = []
     for equation in np.unique(hull.equations.round(9), axis=0):
         outward, offset = equation[:3], equation[3]
@@ -79,8 +79,8 @@ def _is_above(corners: FloatArray, com: FloatArray, outward: FloatArray) -> bool
     u = np.linalg.svd(outward[None, :])[2][1:]  # (2, 3) basis of the plane
     flat = corners @ u.T
     try:
-        hull = ConvexHull(flat)
-    except QhullError:
+        hull = scipy.spatial.ConvexHull(flat)
+    except scipy.spatial.QhullError:
         return False
     inside = hull.equations[:, :2] @ (com @ u.T) + hull.equations[:, 2]
     return bool((inside <= 0.0).all())

@@ -10,7 +10,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy  # its parts, which are slow to import, load at their first use
 
 from nao_testbed.models.values import FloatArray
 
@@ -70,7 +70,9 @@ def _is_beyond(x: float, way: float) -> bool:
 
 
 def _root(curve: TwoModes, way: float, early: float, late: float) -> float:
-    return float(brentq(lambda t: curve.at(t) - way, early, late, xtol=1e-9))
+    return float(
+        scipy.optimize.brentq(lambda t: curve.at(t) - way, early, late, xtol=1e-9)
+    )
 
 
 def _ramp(s: float, time: float) -> float:
