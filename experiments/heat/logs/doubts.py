@@ -47,6 +47,12 @@ WARM_DEGC = 10.0
 """If all other temperatures are higher, 0 °C counts as a missing value."""
 HOT_DEGC = 60.0
 """If all motors are hotter, the temperatures are assumed to be in °F."""
+LAG_S, MAX_LAG_S = 0.2, 3.0
+"""Delay from which a sensor lags, more than that of servos; and the largest one."""
+MOVED_RAD = 0.2
+"""Way of all joints together from which delays can be seen."""
+SURE, LIKELY = 0.8, 0.5
+"""Correlations at the delay for a correction, and for a report."""
 SIGN_S, SIGN_ROWS = 60.0, 6000
 """Length of the last part of a log, from which signs of currents are inferred."""
 
@@ -64,6 +70,7 @@ def doubt(log: Log, robot: Robot | None) -> Log:
     if log.time_s.size >= MIN_ROWS:
         log = _without_frozen(log)
         log = _without_dropouts(log)
+        log = _without_lag(log)
     log = _upright(log)
     return log if robot is None else _signed(log, robot)
 
@@ -250,6 +257,58 @@ def _emptied(
             changed = _changed(log, signal, columns)
             log = _noted(log, "missing", total, what, signals=changed)
     return log
+
+
+def _without_lag(log: Log) -> Log:
+    """Shift a sensor that changes later than the set-points, or than the angles.
+
+    The delay maximises the correlation of the changes per row, summed over the columns
+    of each signal. Without a motion it is unknown, and has no effect.
+    """
+    given = [one for one in ("target", "q") if log.signals.get(one)]
+    steps = np.diff(log.time_s)
+    if not given or not (steps > 0.0).any():
+        return log
+    dt = float(np.median(steps[steps > 0.0]))
+    lead = _changes(log.signals[given[0]])
+    if lead.sum() < MOVED_RAD:
+        return log
+    most = min(int(MAX_LAG_S / dt), len(lead) // 2)
+    for signal in ("q", "current", "torque"):
+        if signal == given[0] or not log.signals.get(signal):
+            continue
+        late = _changes(log.signals[signal])
+        late = np.maximum(late - np.percentile(late, 75.0), 0.0)  # noise
+        alike = _alike(lead, late, most)
+        k = int(np.argmax(alike))
+        if k * dt < LAG_S or alike[k] < LIKELY or alike[k] < 1.5 * alike[0]:
+            continue
+        what = f"{signal} follows {given[0]} {k * dt:.2g} s later: "
+        if alike[k] < SURE:
+            what += "perhaps a delay of the sensor; end the log with a longer standing"
+            log = _noted(log, "lag", 0, what)
+            continue
+        lost = np.full(k, np.nan)
+        moved = {n: np.append(v[k:], lost) for n, v in log.signals[signal].items()}
+        changed = _changed(log, signal, moved)
+        what += f"shifted by {k} rows"
+        log = _noted(log, "lag", log.time_s.size, what, signals=changed)
+    return log
+
+
+def _changes(columns: Columns) -> FloatArray:
+    """Return the absolute changes from row to row, summed over columns."""
+    values = np.array(list(columns.values()))
+    return np.nan_to_num(np.abs(np.diff(values))).sum(axis=0)
+
+
+def _alike(lead: FloatArray, late: FloatArray, most: int) -> FloatArray:
+    """Return the correlations at delays of 0 to `most` rows."""
+    n = 1 << (len(lead) + most).bit_length()
+    product = np.fft.rfft(late, n) * np.conj(np.fft.rfft(lead, n))
+    size = float(np.linalg.norm(lead) * np.linalg.norm(late))
+    found: FloatArray = np.fft.irfft(product, n)[: most + 1]
+    return found / max(size, 1e-12)
 
 
 def _upright(log: Log) -> Log:

@@ -45,7 +45,7 @@ class Repair:
     """Fault of the data, and its repair."""
 
     kind: str
-    """`unit`, `name`, `order`, `duplicate`, `missing`, `gap` or `short`."""
+    """`unit`, `name`, `order`, `duplicate`, `missing`, `gap`, `lag` or `short`."""
     rows: int
     """Number of affected rows."""
     what: str

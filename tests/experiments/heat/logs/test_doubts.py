@@ -16,6 +16,7 @@ from nao_testbed.experiments.heat.xray.results.tables import headline
 from nao_testbed.experiments.heat.xray.standing import Standing, find_standing
 from nao_testbed.experiments.heat.xray.xray import XrayCfg, xray
 from nao_testbed.models import BadInput, Robot, load_robot
+from nao_testbed.models.values import FloatArray
 
 SENSORS = ("time_s", "q", "target", "current", "temperature", "fsr", "accelerometer")
 Fault = Callable[[pd.DataFrame], object]
@@ -209,6 +210,35 @@ def test_a_fit_with_impossible_constants_is_refused(nao: Robot, tmp_path: Path) 
     pd.DataFrame(columns).to_csv(path, index=False)
     with pytest.raises(BadInput, match=r"R/C = -.* cannot be negative"):
         identify(IdentifyCfg(source=path, ambient_degc=25.0), nao)
+
+
+@pytest.mark.parametrize(
+    ("delay", "said"), [(25, "current follows target 0.5 s later"), (3, "")]
+)
+def test_a_sensor_that_lags_is_shifted(delay: int, said: str, nao: Robot) -> None:
+    """A squat; the knees' currents grow with their angles, with the sensor's noise."""
+    time_s = 0.02 * np.arange(400.0)
+    squat = np.interp(time_s, [2.0, 2.6, 4.0, 5.0], [0.7, 1.3, 1.3, 0.9])
+    rng = np.random.default_rng(2)
+    knees = ("LKneePitch", "RKneePitch")
+    current = {n: 0.6 * squat + rng.normal(0.0, 0.003, 400) for n in knees}
+    late = {n: np.r_[[v[0]] * delay, v[:-delay]] for n, v in current.items()}
+    signals: dict[str, dict[str, FloatArray]] = {
+        "time_s": {"": time_s},
+        "target": dict.fromkeys(knees, squat),
+        "q": dict.fromkeys(knees, np.r_[squat[:1], squat[1:] - 0.001]),
+        "current": late,
+    }
+    seen = doubt(Log(path=Path("log.csv"), names=(), signals=signals), nao)
+    assert [one.what for one in seen.repairs if one.kind == "lag"] == [
+        f"{said}: shifted by {delay} rows"
+    ][: bool(said)]
+    if said:
+        n = 400 - delay
+        for name in knees:
+            np.testing.assert_allclose(
+                seen.signals["current"][name][:n], current[name][:n]
+            )
 
 
 def test_a_temperature_sensor_that_fails_is_missing(nao: Robot, tmp_path: Path) -> None:
