@@ -299,7 +299,7 @@ def _without_lag(log: Log) -> Log:
 def _changes(columns: Columns) -> FloatArray:
     """Return the absolute changes from row to row, summed over columns."""
     values = np.array(list(columns.values()))
-    return np.nan_to_num(np.abs(np.diff(values))).sum(axis=0)
+    return np.asarray(np.nan_to_num(np.abs(np.diff(values))).sum(axis=0))
 
 
 def _alike(lead: FloatArray, late: FloatArray, most: int) -> FloatArray:
@@ -307,8 +307,8 @@ def _alike(lead: FloatArray, late: FloatArray, most: int) -> FloatArray:
     n = 1 << (len(lead) + most).bit_length()
     product = np.fft.rfft(late, n) * np.conj(np.fft.rfft(lead, n))
     size = float(np.linalg.norm(lead) * np.linalg.norm(late))
-    found: FloatArray = np.fft.irfft(product, n)[: most + 1]
-    return found / max(size, 1e-12)
+    found = np.fft.irfft(product, n)[: most + 1] / max(size, 1e-12)
+    return np.asarray(found, dtype=np.float64)
 
 
 def _upright(log: Log) -> Log:

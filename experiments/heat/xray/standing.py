@@ -37,7 +37,7 @@ SETTLING_S = 5.0
 """Omitted beginning of the interval in s, at most half of it."""
 POSE_S = 30.0
 """Longest time over which angles and forces are averaged."""
-SERVO_ERROR, ANGLE_RAD = 0.2, 2e-4
+SERVO_ERROR, ANGLE_RAD = 0.1, 2e-4
 """Relative error of a servo's law, and smallest error of an angle in rad."""
 DOUBTFUL = 25.0
 """Sum of squared errors, in standard deviations, at which torques contradict angles."""

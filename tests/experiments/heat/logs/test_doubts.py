@@ -181,17 +181,18 @@ def test_currents_without_a_sign_name_no_wrong_joint(
     assert "saves nothing" not in headline(found)
 
 
-@pytest.mark.slow
-def test_currents_of_the_other_leg_are_refused(
+def test_currents_that_contradict_the_servos_are_refused(
     frame: pd.DataFrame, nao: Robot, tmp_path: Path
 ) -> None:
+    """Before, angles of the other leg named a joint of the wrong leg."""
     names = {n: n.replace(".L", ".R") for n in of(frame, "current") if ".L" in n}
     names = {a: b for a, b in names.items() if b in frame}
     swap = names | {b: a for a, b in names.items()}
-    path = tmp_path / "log.csv"
-    frame.rename(columns=swap).to_csv(path, index=False)
-    with pytest.raises(BadInput, match="exchange the names of the legs"):
-        xray(XrayCfg(source=path), nao)
+    with pytest.raises(BadInput, match="fit the angles and set-points of the other"):
+        standing(frame.rename(columns=swap), nao, tmp_path)
+    ankle = "current.LAnklePitch"
+    with pytest.raises(BadInput, match=r"the current of LAnklePitch means [+-]\S+ N·m"):
+        standing(frame.assign(**{ankle: -frame[ankle]}), nao, tmp_path)
 
 
 def test_a_fit_with_impossible_constants_is_refused(nao: Robot, tmp_path: Path) -> None:
@@ -226,7 +227,7 @@ def test_a_sensor_that_lags_is_shifted(delay: int, said: str, nao: Robot) -> Non
     signals: dict[str, dict[str, FloatArray]] = {
         "time_s": {"": time_s},
         "target": dict.fromkeys(knees, squat),
-        "q": dict.fromkeys(knees, np.r_[squat[:1], squat[1:] - 0.001]),
+        "q": {n: np.append(squat[:1], squat[1:] - 0.001) for n in knees},
         "current": late,
     }
     seen = doubt(Log(path=Path("log.csv"), names=(), signals=signals), nao)
