@@ -40,6 +40,7 @@ NOT_RUN: Mapping[str, str] = MappingProxyType(
         "nao-testbed heat --robot runs/cool *": MINUTES,
         "nao-testbed heat *--policy *": "needs the file of a policy",
         "nao-testbed study hand-guiding *": MINUTES,
+        "nao-testbed study xray-calibration *": MINUTES,
         "for s in * scenario run *": MINUTES,
         "nao-testbed sweep fifty_robots": MINUTES,
         "nao-testbed sweep push_survival *": MINUTES,
