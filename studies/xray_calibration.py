@@ -177,7 +177,7 @@ def summary(cfg: CalibrationCfg, found: Sequence[LogResult]) -> list[DataTable]:
     heads = ("log", "logs", "right", "false", "no name", "refused")
     kinds = DataTable.of("Headlines by kind of log", heads, rows, texts=(0,))
     stated_rows = []
-    for low, high in ((0.7, 0.85), (0.85, 0.95), (0.95, 0.99), (0.99, 1.0)):
+    for low, high in ((0.7, 0.85), (0.85, 0.95), (0.95, 0.99), (0.99, 1.01)):
         stated = [
             (p, name in one.true_deg)
             for one in found
@@ -188,7 +188,13 @@ def summary(cfg: CalibrationCfg, found: Sequence[LogResult]) -> list[DataTable]:
         mean = f"{np.mean([p for p, _ in stated]):.0%}" if stated else ""
         share = f"{right / len(stated):.0%}" if stated else ""
         stated_rows.append(
-            (f"{low:.0%} to {high:.0%}", str(len(stated)), mean, str(right), share)
+            (
+                f"{low:.0%} to {min(high, 1.0):.0%}",
+                str(len(stated)),
+                mean,
+                str(right),
+                share,
+            )
         )
     inside = []
     for name in cfg.robots:
