@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from nao_testbed.experiments.heat.logs import tables
+from nao_testbed.experiments.heat.logs.bags import BagTable, MessageBlock
 from nao_testbed.experiments.heat.logs.log import LONG_ROWS, read_log
 from nao_testbed.experiments.heat.logs.record import Log
 from nao_testbed.experiments.heat.logs.tables import LongCsvTable, read_csv
@@ -100,3 +101,24 @@ def test_a_long_parquet_log_takes_little_more_than_its_signals(
     np.testing.assert_allclose(
         log.signals["q"]["LKneePitch"], frame["q.LKneePitch"], rtol=SINGLE
     )
+
+
+def test_messages_of_one_time_stamp_share_a_row() -> None:
+    """A bag keeps 8 bytes per number: topics are aligned when a column is read."""
+    blocks: dict[tuple[str, ...], MessageBlock] = {
+        ("a/x", "a/y"): MessageBlock(),
+        ("b/z",): MessageBlock(),
+    }
+    for names, stamp, values in (
+        (("a/x", "a/y"), 3, (3.0, 30.0)),
+        (("a/x", "a/y"), 1, (1.0, 10.0)),
+        (("b/z",), 2, (200.0,)),
+        (("b/z",), 3, (300.0,)),
+    ):
+        blocks[names].stamps.append(stamp * 10**9)
+        blocks[names].values.extend(values)
+    table = BagTable(Path("log.mcap"), blocks)
+    assert table.names == ["__time", "a/x", "a/y", "b/z"]
+    np.testing.assert_array_equal(table.numbers("__time"), [1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(table.numbers("a/y"), [10.0, np.nan, 30.0])
+    np.testing.assert_array_equal(table.numbers("b/z"), [np.nan, 200.0, 300.0])
