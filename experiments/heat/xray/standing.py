@@ -267,10 +267,13 @@ def _efforts(
     is_current = "current" in log.signals
     columns = log.signals["current" if is_current else "torque"]
     readings = _readings(columns, rows, still)
+    legs = robot.motors_of(robot.leg_joints)
     for m, motor in enumerate(robot.motors):
         if motor.name not in columns:
             continue
         values = readings[motor.name]
+        if not values.size and m not in legs:
+            continue
         if not values.size:
             raise BadInput(
                 f"{log.path}: motor {motor.name} has no current while the robot "

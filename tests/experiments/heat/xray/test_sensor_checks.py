@@ -281,3 +281,17 @@ def test_repeated_readings_count_once(log: Log, robot: Robot) -> None:
     noise = robot.imu.accelerometer_noise
     assert seen.accelerometer_sd == pytest.approx(noise / np.sqrt(50.0), rel=0.4)
     assert held(log.time_s.size - 1).accelerometer_sd == noise
+
+
+def test_a_head_motor_without_a_reading_does_not_matter(
+    frame: pd.DataFrame, standing: Standing, robot: Robot, write: Callable[..., Path]
+) -> None:
+    """An idle motor repeats its current, which then counts as missing."""
+    frame = frame.copy()
+    frame.loc[frame.index[60:], "current.HeadYaw"] = 0.001
+    seen = find_standing(read_log(write(frame), robot), robot)
+    legs = robot.motors_of(robot.leg_joints)
+    np.testing.assert_allclose(seen.effort[legs], standing.effort[legs], atol=1e-6)
+    frame.loc[frame.index[60:], "current.LKneePitch"] = 0.5
+    with pytest.raises(BadInput, match="LKneePitch has no current while"):
+        find_standing(read_log(write(frame), robot), robot)
