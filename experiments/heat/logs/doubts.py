@@ -7,7 +7,6 @@ values become missing ones. All else is left to the checks of each command.
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from typing import Literal
 
 import numpy as np
 from scipy.ndimage import median_filter
@@ -219,10 +218,12 @@ def _dropped(signal: str, values: FloatArray) -> BoolArray:
         return np.zeros(len(values), dtype=np.bool_)
     bad = np.zeros(len(values), dtype=np.bool_)
     if np.ptp(values[known]) > far or (values == 0.0).any():
-        # the first current may be a transient
-        mode: Literal["mirror", "nearest"] = "mirror" if far else "nearest"
         middle = np.full_like(values, np.nan)
-        middle[known] = median_filter(values[known], WINDOW, mode=mode)
+        seen, half = values[known], WINDOW // 2
+        # the ends are mirrored; but the first currents may be a transient
+        begin = seen[half:0:-1] if far else np.repeat(seen[0], half)
+        padded = np.concatenate((begin, seen, seen[-2 : -half - 2 : -1]))
+        middle[known] = median_filter(padded, WINDOW)[half:-half]
         off = np.abs(values - middle)
         noise = NOISES * 1.4826 * float(np.nanmedian(off))
         bad = off > (far or noise + 0.2 * float(np.nanmax(np.abs(middle))))

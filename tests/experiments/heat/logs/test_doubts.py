@@ -18,6 +18,7 @@ from nao_testbed.experiments.heat.xray.xray import XrayCfg, xray
 from nao_testbed.models import BadInput, Robot, load_robot
 from nao_testbed.models.values import FloatArray
 
+KNEE = "LKneePitch"
 SENSORS = ("time_s", "q", "target", "current", "temperature", "fsr", "accelerometer")
 Fault = Callable[[pd.DataFrame], object]
 
@@ -67,6 +68,10 @@ def zeros(frame: pd.DataFrame) -> None:
     frame.loc[lost, of(frame, "q", "current")] = 0.0
 
 
+def last_spike(frame: pd.DataFrame) -> None:
+    frame.loc[len(frame) - 1, f"current.{KNEE}"] = 50.0
+
+
 def clock_forward(frame: pd.DataFrame) -> None:
     frame.loc[80:, "time_s"] += 3600.0
 
@@ -79,7 +84,6 @@ def coarse_clock(frame: pd.DataFrame) -> None:
     frame["time_s"] = np.floor(10.0 * frame["time_s"]) / 10.0
 
 
-KNEE = "LKneePitch"
 FAULTS: dict[str, tuple[Fault, str]] = {
     "degrees": (scaled(("q", "target"), 180.0 / np.pi), "q of all joints in degrees"),
     "tenths": (scaled(("q", "target"), 1800.0 / np.pi), r"q of all joints in 0\.1°"),
@@ -98,6 +102,7 @@ FAULTS: dict[str, tuple[Fault, str]] = {
         at([70], (f"q.{KNEE}", f"current.{KNEE}"), 50.0),
         rf"1 values of q far .*{KNEE} at 1\.42 s \(.*:72\)",
     ),
+    "last spike": (last_spike, "1 values of current far from its neighbours"),
     "no sensor": (
         at([90], (f"temperature.{KNEE}",), 65535.0),
         "1 values of temperature far from its neighbours",
