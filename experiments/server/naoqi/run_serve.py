@@ -181,6 +181,7 @@ def run_serve(
             parts.get(kind)
         if log is not None:
             served.each_slot.append(_EndOfLog(log, parts.memory))
+        served.reach_start_posture()
         naoqi_server = NaoqiServer(parts, SERVICES, cfg.host, cfg.port)
         print(f"tcp://{cfg.host}:{naoqi_server.port}", file=url_to, flush=True)
         if on_served is not None:

@@ -28,7 +28,12 @@ from nao_testbed.controllers.arbitration.events import Event, Executed
 from nao_testbed.controllers.arbitration.manager.front import check_waits, give_up
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
-from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
+from nao_testbed.controllers.arbitration.requests import (
+    Owner,
+    Request,
+    StaleToken,
+    Ticket,
+)
 from nao_testbed.controllers.arbitration.tokens import Outcome, Preemption, Token
 from nao_testbed.controllers.interface.controller import (
     Controller,
@@ -229,8 +234,12 @@ class ServedRobot:
         self._n_asking = 0
         self._asking = threading.Lock()
         self.is_closed = False
-        if log is None:
-            _Start(self, cfg.posture)
+        self._start = _Start(self, cfg.posture) if log is None else None
+
+    def reach_start_posture(self) -> None:
+        """Run slots, as fast as possible, until the robot is in its start posture."""
+        while self._start is not None and self._start.is_active:
+            self.slot()
 
     # -- for threads of services ---------------------------------------------------
 
@@ -440,6 +449,11 @@ class _Start:
         self._token: Token | None = body.ledger.request(request, body.ledger.tick).token
         body.behaviours.add(START, self)
 
+    @property
+    def is_active(self) -> bool:
+        """True until the robot is in its posture, or its joints are taken."""
+        return self._token is not None
+
     def __call__(self, tick: int, observation: Observation) -> None:
         served, token = self._served, self._token
         body, robot = served.body, served.robot
@@ -455,7 +469,7 @@ class _Start:
             if body.gate.submit_set_points(token, target) is None:
                 return
         self._token = None
-        if body.ledger.is_genuine(token):
+        with suppress(StaleToken):  # somebody took the joints
             body.ledger.release(token, tick)
 
 

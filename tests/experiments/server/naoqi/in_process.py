@@ -12,14 +12,14 @@ from nao_testbed.experiments.server.naoqi.services.table import BEGUN, SERVICES
 class InProcess:
     """A robot in its first posture, and two clients."""
 
-    def __init__(self) -> None:
+    def __init__(self, begin_s: float = 3.0) -> None:
         (trial,) = plan_trials(HeatCfg(controllers=("fixed",), preset=None))
         self.served = ServedRobot(trial)
         self.parts = Parts(self.served)
         for kind in BEGUN:
             self.parts.get(kind)
         self.clients = [NaoqiClient(self.parts, i, "test") for i in (1, 2)]
-        self.run(3.0)
+        self.run(begin_s)
 
     def ask(self, service: str, client: int = 0) -> Callable[..., Any]:
         """Return a function that calls methods of a service by their names."""

@@ -72,6 +72,28 @@ def test_who_falls_on_the_way_to_a_posture_stays_down(world: InProcess) -> None:
     assert _result(world, posture("goToPosture", "StandInit", 1.0))
 
 
+@pytest.mark.parametrize("command", [("setAngles", "HeadYaw", 0.5, 0.3), ("rest",)])
+def test_a_command_while_the_start_posture_is_reached_fails_nothing(
+    command: tuple[Any, ...],
+) -> None:
+    world = InProcess(0.5)
+    happened: list[str] = []
+    world.served.on_event.append(lambda kind, _: happened.append(kind))
+    world.ask("ALMotion")(*command)
+    world.run(0.1)
+    assert "failed" not in happened
+    world.served.reach_start_posture()
+    world.served.close("done")
+
+
+def test_the_start_posture_is_reached_before_programs_come() -> None:
+    world = InProcess(0.0)
+    world.served.reach_start_posture()
+    assert 2.0 < world.served.time_s < 2.1
+    assert world.ask("ALRobotPosture")("getPosture") == "StandInit"
+    world.served.close("done")
+
+
 def test_nothing_passes_the_gate_without_a_token(
     world: InProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
