@@ -93,7 +93,8 @@ function order() {
     const name = joint.group.replace(/^L(?=[A-Z])/, "");
     limbs.set(name, [...(limbs.get(name) || []), ...pair]);
   });
-  return [...limbs].sort(([a], [b]) => /leg/i.test(b) - /leg/i.test(a));
+  const isLeg = name => name.toLowerCase().includes("leg");
+  return [...limbs].sort(([a], [b]) => isLeg(b) - isLeg(a));
 }
 // The joint that ends cooler by most, of two forecasts.
 function coolest(before, after) {
