@@ -419,7 +419,7 @@ def summary_table(cfg: TrialsCfg, found: Sequence[Diagnosis]) -> DataTable:
 
     tolerance = f"{RIGHT_W:g} W"
     if are_watts_guesses(load_robot(cfg.robot).thermal):
-        tolerance = f"{RIGHT_SHARE:.0%} of the heat of the legs"
+        tolerance = f"{100.0 * RIGHT_SHARE:g} % of the heat of the legs"
     missed = [False] * (n - len(seen))
     rows = [
         ("robots diagnosed", of([True] * len(seen) + missed)),
