@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -186,11 +186,14 @@ def save_figure(
     from matplotlib.backends.backend_svg import FigureCanvasSVG  # noqa: PLC0415  # heavy
 
     figure.set_dpi(FILE_DOTS_PER_INCH)
+    canvas: Any
     with convert_write_errors(path):
         if path.suffix == ".png":
-            FigureCanvasAgg(figure).print_png(path, metadata=metadata)
+            canvas = FigureCanvasAgg(figure)
+            canvas.print_png(path, metadata=metadata)
         else:
-            FigureCanvasSVG(figure).print_svg(path, metadata=metadata)
+            canvas = FigureCanvasSVG(figure)
+            canvas.print_svg(path, metadata=metadata)
     return path
 
 
