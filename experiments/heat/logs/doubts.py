@@ -299,8 +299,10 @@ def _without_lag(log: Log) -> Log:
 
 def _changes(columns: Columns) -> FloatArray:
     """Return the absolute changes from row to row, summed over columns."""
-    values = np.array(list(columns.values()))
-    return np.asarray(np.nan_to_num(np.abs(np.diff(values))).sum(axis=0))
+    total = np.zeros(len(next(iter(columns.values()))) - 1)
+    for values in columns.values():
+        total += np.nan_to_num(np.abs(np.diff(values)))
+    return total
 
 
 def _alike(lead: FloatArray, late: FloatArray, most: int) -> FloatArray:
