@@ -28,6 +28,7 @@ from nao_testbed.experiments.common.drawing.style import (
     new_figure,
     panel_title,
     plain_frame,
+    time_axis,
 )
 from nao_testbed.experiments.report.notebook_parameters import StanceStory
 from nao_testbed.models.folders import find_robot_folder
@@ -125,9 +126,11 @@ table.round(3)
 figure = new_figure(6.4, 2.4)
 left, right = figure.subplots(1, 2)
 for name, rows in runs.items():
-    left.plot(rows.time_s, rows.heat_w / table.heat_w["hold"], label=name, lw=1.2)
+    left.plot(
+        rows.time_s / 60.0, rows.heat_w / table.heat_w["hold"], label=name, lw=1.2
+    )
 left.set_ylim(0.0, 2.0)
-left.set_xlabel("Time (s)")
+time_axis(left)
 left.set_ylabel("Heat relative to hold")
 left.legend(frameon=False, fontsize=8)
 right.plot(rewards, lw=1.2)

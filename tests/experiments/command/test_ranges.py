@@ -24,6 +24,7 @@ ARGUMENTS = {
     "resources revoke": "Head",
     "study preset-search": "--out new.yaml",
     "study example-log": "--out new.csv",
+    "study example-logs": "run --out new",
 }
 """What a command cannot do without."""
 
