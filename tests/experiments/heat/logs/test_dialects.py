@@ -262,11 +262,11 @@ def test_files_of_office_programs_and_json_lines_are_read(
 
 def test_a_file_without_names_or_objects_is_refused(nao: Robot, tmp_path: Path) -> None:
     path = tmp_path / "echo.csv"
-    path.write_text("1700000000,5,base,0.1,0.2\n1700000000,6,base,0.1,0.2\n")
+    path.write_text("1700000000,5,base,0.1,0.2\n1700000000,6,base,0.1,0.2\n", "utf-8")
     with pytest.raises(BadInput, match="the first row has numbers; add a row"):
         read_log(path, nao)
     path = tmp_path / "state.jsonl"
-    path.write_text('{"t": 1}\n[1]\n')
+    path.write_text('{"t": 1}\n[1]\n', "utf-8")
     with pytest.raises(BadInput, match=r"jsonl:2: the line is not a JSON object"):
         read_log(path, nao)
 
