@@ -16,7 +16,6 @@ from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
-    ClassVar,
     Literal,
     Self,
     TypeVar,
@@ -78,13 +77,14 @@ class ResultSpec:
     """True if results omit an empty value."""
 
 
+_DOCUMENTED = {"use_attribute_docstrings": True}  # a class variable would be a field
+
+
 @dataclass(frozen=True, kw_only=True)
 class RobotSetting:
     """Settings of a robot and its ground; the defaults describe an ideal robot."""
 
-    __pydantic_config__: ClassVar[Mapping[str, bool]] = {
-        "use_attribute_docstrings": True
-    }
+    __pydantic_config__ = _DOCUMENTED
 
     robot: Path = field(default_factory=default_robot_folder)
     posture: Annotated[

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-import nao_testbed.experiments.regression.run_standing  # noqa: F401  # see test_plugin
 from nao_testbed.experiments.regression import StandingCfg, StandingTrial
 from nao_testbed.experiments.regression.golden import BY_UNIT
 
@@ -20,7 +19,7 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 @pytest.mark.slow
 def test_the_tests_of_the_page_pass(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(BLOCKS[0])
-    ran = pytester.runpytest_inprocess("-Werror", "-p", "no:cacheprovider")
+    ran = pytester.runpytest_subprocess("-Werror", "-p", "no:cacheprovider")
     ran.assert_outcomes(passed=3)
 
 
