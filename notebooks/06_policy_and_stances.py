@@ -28,7 +28,6 @@ from nao_testbed.experiments.common.drawing.style import (
     new_figure,
     panel_title,
     plain_frame,
-    time_axis,
 )
 from nao_testbed.experiments.report.notebook_parameters import StanceStory
 from nao_testbed.models.folders import find_robot_folder
@@ -130,7 +129,7 @@ for name, rows in runs.items():
         rows.time_s / 60.0, rows.heat_w / table.heat_w["hold"], label=name, lw=1.2
     )
 left.set_ylim(0.0, 2.0)
-time_axis(left)
+left.set_xlabel("Step of 20 ms")
 left.set_ylabel("Heat relative to hold")
 left.legend(frameon=False, fontsize=8)
 right.plot(rewards, lw=1.2)
