@@ -96,7 +96,7 @@ def _checkout(folder: Path, revision: str | None) -> Iterator[Path | None]:
     made = subprocess.run(
         [*git, "add", "--detach", str(folder), revision],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
     )
     if made.returncode:

@@ -77,9 +77,9 @@ def test_a_robot_is_told_as_json() -> None:
 
 WITHOUT_JSON = {
     *("live", "log-columns", "resources serve"),
-    *("scenario schema", "study example-log"),
+    *("scenario schema", "study example-log", "study example-logs"),
 }
-"""Two never end by themselves, the others write one thing and nothing else."""
+"""Two never end by themselves, the others only write files or print one text."""
 
 
 def test_every_command_writes_json_where_it_is_asked_to() -> None:

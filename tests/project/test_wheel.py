@@ -34,7 +34,7 @@ def test_wheel_holds_every_file_of_the_packages(members: set[str]) -> None:
         and path.suffix not in NEEDLESS
         and "__pycache__" not in path.parts
     }
-    face = {"__init__.py", "__init__.pyi", "py.typed", "testing.py"}
+    face = {"__init__.py", "__init__.pyi", "gym.py", "py.typed", "testing.py"}
     assert members == on_disk | {f"nao_testbed/{name}" for name in face}
 
 
