@@ -106,6 +106,9 @@ def test_what_has_changed_is_noticed() -> None:
     assert appears("...41.9\n...", printed)
     for shown in ("LKnee 30.0 43.0", "LKnee 30.0", "30.0 41.9", "took ... min"):
         assert not appears(shown, printed)
+    assert appears("loss 9519 J 36.04", "loss  9520 J  36.05")
+    for printed in ("loss 9521 J 36.04", "loss 9519 J 36.06", "loss 951 J 36.04"):
+        assert not appears("loss 9519 J 36.04", printed)
 
 
 def test_nothing_is_listed_that_is_not_there() -> None:
