@@ -266,7 +266,7 @@ def test_without_one_engine_the_others_are_measured(
         "benchmarks.run_bench.find_spec",
         lambda name: name != missing or None,
     )
-    parts = "_measure_heat", "measure_live", "measure_scenario"
+    parts = "_measure_heat", "measure_live", "measure_scenario", "measure_commands"
     for part in (*parts, "measure_reservations", "measure_transmitter"):
         monkeypatch.setattr(f"benchmarks.run_bench.{part}", lambda *_, **__: [])
     stages: list[str] = []
