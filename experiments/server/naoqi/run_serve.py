@@ -1,5 +1,6 @@
 """Command `nao-testbed naoqi serve`: one robot, its services, and a clean end."""
 
+import faulthandler
 import ipaddress
 import logging
 import sys
@@ -159,6 +160,8 @@ def run_serve(
     Raises:
         BadInput: a value cannot be used, or the port is taken.
     """
+    if not faulthandler.is_enabled():
+        faulthandler.enable()  # a crash of `qi` prints the stacks of all threads
     logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(message)s")
     if not cfg.is_loopback:
         print(

@@ -29,7 +29,7 @@ class NotSimulated(BadInput):
 
     def __init__(self, what: str, instead: str = "") -> None:
         """Create the error from the missing function and an alternative."""
-        super().__init__(f"{what} is not simulated.{' ' if instead else ''}{instead}")
+        super().__init__(f"not simulated: {what}.{' ' if instead else ''}{instead}")
 
 
 _METHODS: dict[str, dict[str, Signature]] = {}
@@ -136,7 +136,8 @@ class ALService:
             begun.cancel()  # stops its motion or text, see `on_cancel`
 
     def exit(self) -> None:
-        """Do nothing: services of the robot are never unloaded."""
+        """Refuse: services of the robot are never unloaded."""
+        raise NotSimulated("unloading a service")
 
 
 def _said(what: object) -> str:

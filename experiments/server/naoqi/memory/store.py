@@ -18,7 +18,8 @@ from enum import StrEnum
 from typing import Any
 
 from nao_testbed.experiments.server.naoqi.served_robot import ServedRobot
-from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models import BadInput
+from nao_testbed.models.values import short
 
 KEPT = 50
 """Number of stored past values of an event."""
@@ -26,6 +27,7 @@ MAX_KEYS = 20_000
 """Maximum number of keys that clients may store."""
 MAX_TOLD = 10_000
 """Maximum number of pending listener calls; more are dropped and counted."""
+LISTED = "getDataListName returns all keys."
 
 Listener = Callable[[str, Any], None]
 """Callback with the name and the value of an event."""
@@ -80,10 +82,10 @@ class Memory:
         """Return the value of a key.
 
         Raises:
-            UnknownName: the key has no value.
+            BadInput: the key has no value.
         """
         if not self.has(key):
-            raise UnknownName("Key", key, self.names(), "the memory")
+            raise BadInput(f"there is no key {short(key)}; {LISTED}")
         return self.find(key)
 
     def has(self, key: str) -> bool:
@@ -125,11 +127,11 @@ class Memory:
         """Remove a key.
 
         Raises:
-            UnknownName: the key does not exist.
+            BadInput: the key does not exist.
         """
         with self._lock:
             if key not in self._entries:
-                raise UnknownName("Key", key, self.names(), "the memory")
+                raise BadInput(f"there is no stored key {short(key)}; {LISTED}")
             del self._entries[key]
             self._history.pop(key, None)
 

@@ -106,15 +106,23 @@ class ALMemory(ALService):
         """Return an object whose `signal` has the values of an event."""
         return self._client_subscribers(eventName)
 
-    def subscribeToEvent(self, name: str, callbackModule: str, method: str) -> None:
-        """Subscribe a method of a client's service: (key, value, message)."""
+    def subscribeToEvent(
+        self, name: str, callbackModule: str, *messageAndMethod: Value
+    ) -> None:
+        """Subscribe a method of a client's service: (key, value, message).
+
+        The message may be left out.
+        """
+        if not 1 <= len(messageAndMethod) <= 2:
+            raise BadInput("give event, service and method, or a message before it.")
+        *message, method = map(text, messageAndMethod)
         find = self._client.find_service
         if find is None:
             raise BadInput("this connection has not registered any service.")
 
         def listener(key: str, value: Any) -> None:
             service = find(callbackModule)
-            getattr(service, method)(key, value, "")
+            getattr(service, method)(key, value, "".join(message))
 
         memory = self._parts.memory
         subscriber = self._listener_name(callbackModule)
@@ -139,11 +147,6 @@ class ALMemory(ALService):
     def getSubscribers(self, name: str) -> list[str]:
         """Return the names of an event's listeners."""
         return self._parts.memory.listeners(name)
-
-    def getExtractorEvent(self, extractorName: str) -> list[str]:
-        """Return the events of an extractor: none here."""
-        del extractorName
-        return []
 
     def getTimestamp(self, key: str) -> list[Any]:
         """Return the value of a key, and its seconds and microseconds."""

@@ -17,7 +17,6 @@ from nao_testbed.experiments.server.naoqi.service import (
     NAOQI_VERSION,
     ALService,
     Blocks,
-    NotSimulated,
 )
 from nao_testbed.models import BadInput, TestbedError, UnknownName
 
@@ -170,33 +169,17 @@ class ALBehaviorManager(ALService):
         """Return all behaviours."""
         return list(self._programs.installed)
 
-    def getBehaviorNames(self) -> list[str]:
-        """Return all behaviours."""
-        return self.getInstalledBehaviors()
-
     def getRunningBehaviors(self) -> list[str]:
         """Return the behaviours that run or wait for their resources."""
         return list(self._programs.running)
-
-    def getLoadedBehaviors(self) -> list[str]:
-        """Return all behaviours: all are loaded."""
-        return self.getInstalledBehaviors()
 
     def isBehaviorInstalled(self, name: str) -> bool:
         """Return true if the behaviour exists."""
         return name in self._programs.installed
 
-    def isBehaviorPresent(self, prefixedBehavior: str) -> bool:
-        """Return true if the behaviour exists."""
-        return self.isBehaviorInstalled(prefixedBehavior)
-
     def isBehaviorRunning(self, behavior: str) -> bool:
         """Return true if a behaviour runs."""
         return behavior in self._programs.running
-
-    def isBehaviorLoaded(self, behavior: str) -> bool:
-        """Return true if the behaviour exists."""
-        return self.isBehaviorInstalled(behavior)
 
     def startBehavior(self, behavior: str) -> Blocks:
         """Start a behaviour, and wait until it has started."""
@@ -214,10 +197,6 @@ class ALBehaviorManager(ALService):
         """End all behaviours."""
         for name in list(self._programs.running):
             self._programs.stop(name)
-
-    def preloadBehavior(self, behavior: str) -> bool:
-        """Return true if the behaviour exists."""
-        return self.isBehaviorInstalled(behavior)
 
     def getDefaultBehaviors(self) -> list[str]:
         """Return the behaviours that would start with the robot."""
@@ -265,19 +244,6 @@ class ALAnimationPlayer(ALService):
         """Refuse: animations have no tags here."""
         raise UnknownName("Tag", str(tag[-1]) if tag else "", [], "the animations")
 
-    def declarePathForTags(self, path: str) -> None:
-        """Accept without effect: there are no animations."""
-        del path
-        self._client.pretended["ALAnimationPlayer.declarePathForTags"] += 1
-
-    def addTagForAnimations(self, tags: Value) -> None:
-        """Accept without effect: there are no animations."""
-        del tags
-        self._client.pretended["ALAnimationPlayer.addTagForAnimations"] += 1
-
-    def reset(self) -> None:
-        """Do nothing: nothing was declared."""
-
 
 class ALAutonomousLife(ALService):
     """States of autonomous life, stored only: the robot does not act autonomously."""
@@ -321,20 +287,15 @@ class ALAutonomousLife(ALService):
         """Return name, switch and activity of each ability."""
         return [[name, on, False] for name, on in self._programs.abilities.items()]
 
-    def focusedActivity(self) -> str:
-        """Return an empty answer: there is no activity."""
-        return ""
+    def getStateHistory(self, *depth: Value) -> list[list[object]]:
+        """Return past states with their times in s, the newest last."""
+        del depth
+        past = self._parts.memory.history("AutonomousLife/State")
+        return [[state, int(time_s)] for state, time_s in past]
 
-    def switchFocus(self, activity_name: str, *flags: Value) -> None:
-        """Refuse: there are no activities."""
-        del flags
-        raise UnknownName("Activity", activity_name, [], "the robot")
-
-    def stopFocus(self) -> None:
-        """Do nothing: there is no activity."""
-
-    def stopAll(self) -> None:
-        """Do nothing: there is no activity."""
+    def getLifeTime(self) -> int:
+        """Return the time since the start, in s."""
+        return int(self._served.time_s)
 
     def setSafeguardEnabled(self, name: str, enabled: bool) -> None:
         """Store a switch."""
@@ -383,10 +344,6 @@ class ALSystem(ALService):
         """Return the NAOqi release of this interface."""
         return NAOQI_VERSION
 
-    def previousSystemVersion(self) -> str:
-        """Return the NAOqi release of this interface."""
-        return NAOQI_VERSION
-
     def timezone(self) -> str:
         """Return the time zone."""
         return self._parts.get(Programs).timezone
@@ -411,27 +368,11 @@ class ALSystem(ALService):
         total, used, _ = shutil.disk_usage("/")
         return [["/", total >> 20, used >> 20]]
 
-    def robotIcon(self) -> str:
-        """Return an empty answer: there is no icon."""
-        return ""
-
-    def shutdown(self) -> None:
-        """Refuse: end the robot with the command that started it."""
-        raise NotSimulated("switching off", "End `naoqi serve` where it was started.")
-
-    def reboot(self) -> None:
-        """Refuse: end the robot with the command that started it."""
-        raise NotSimulated("a restart", "End `naoqi serve` where it was started.")
-
 
 class ALRobotModel(ALService):
     """Equipment of the robot."""
 
     NAME = "ALRobotModel"
-
-    def getRobotType(self) -> str:
-        """Return Nao."""
-        return "Nao"
 
     def hasArms(self) -> bool:
         """Return true if the robot has arms."""

@@ -107,18 +107,6 @@ class ALResourceManager(ALService):
             lambda _: self._calls.releaseResources(resources, module),
         )
 
-    def waitForResource(
-        self, resource: str, owner: str, callback: str, timeoutSeconds: float
-    ) -> Blocks:
-        """Do as `acquireResource`."""
-        return self.acquireResource(resource, owner, callback, timeoutSeconds)
-
-    def waitForResourcesTree(
-        self, resources: Names, owner: str, callback: str, timeout: float
-    ) -> Blocks:
-        """Do as `acquireResourcesTree`."""
-        return self.acquireResourcesTree(resources, owner, callback, timeout)
-
     def waitForOptionalResourcesTree(
         self,
         resources: Names,

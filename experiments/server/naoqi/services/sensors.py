@@ -142,10 +142,6 @@ class ALDiagnosis(ALService):
         broken = self._broken()
         return [2 if broken else 0, broken]
 
-    def getPassiveDiagnosis(self) -> list[object]:
-        """Return severity and parts of errors found without a test."""
-        return self.getDiagnosisStatus()
-
     def isNotificationEnabled(self) -> bool:
         """Return true if warnings are on."""
         return self._parts.get(HeatEffect).notifies
@@ -169,8 +165,3 @@ class ALBattery(ALService):
         """Return the charge in percent."""
         key = f"{PREFIX}Battery/Charge/Sensor/Value"
         return round(100.0 * float(self._parts.memory.get(key)))
-
-    def enablePowerMonitoring(self, enable: bool) -> None:
-        """Store the switch; nothing is monitored."""
-        del enable
-        self._client.pretended["ALBattery.enablePowerMonitoring"] += 1

@@ -41,11 +41,14 @@ from nao_testbed.experiments.server.naoqi.services.sensors import (
     Senses,
 )
 from nao_testbed.experiments.server.naoqi.services.stubs.refusing import (
-    refusing_services,
+    PUBLISHED,
+    completed,
 )
-from nao_testbed.experiments.server.naoqi.services.stubs.storing import STUBS
+from nao_testbed.experiments.server.naoqi.services.stubs.storing import (
+    STORING,
+)
 
-SERVICES: tuple[type[ALService], ...] = (
+WRITTEN: tuple[type[ALService], ...] = (
     ALMotion,
     ALRobotPosture,
     ALMemory,
@@ -68,9 +71,14 @@ SERVICES: tuple[type[ALService], ...] = (
     ALSystem,
     ALRobotModel,
     DCM,
-    *STUBS,
-    *refusing_services(),
+    *STORING,
 )
+"""Services with methods of their own."""
+SERVICES = tuple(
+    completed(name, {one.NAME: one for one in WRITTEN}.get(name, ALService))
+    for name in sorted({*PUBLISHED, *(one.NAME for one in WRITTEN)})
+)
+"""All services, with all published methods."""
 BEGUN: tuple[Callable[[Parts], Any], ...] = (
     HeatEffect,
     Postures,

@@ -235,6 +235,22 @@ def test_a_client_that_leaves_is_forgotten(world: InProcess) -> None:
     assert world.ask("ALMotion")("areResourcesAvailable", ["Body"])
 
 
+def test_the_message_of_a_missing_key_is_short(world: InProcess) -> None:
+    memory = world.ask("ALMemory")
+    for method in ("getData", "removeData", "getType", "getTimestamp"):
+        with pytest.raises(BadInput, match="there is no .*key 'xxx") as caught:
+            memory(method, "x" * 1000)
+        assert len(str(caught.value)) < 150
+
+
+def test_unknown_voices_and_parameters_are_refused(world: InProcess) -> None:
+    speech = world.ask("ALTextToSpeech")
+    for call in (("setVoice", "maki"), ("setParameter", "colour", 1.0)):
+        with pytest.raises(BadInput, match="is unknown"):
+            speech(*call)
+    speech("setVoice", *speech("getAvailableVoices"))
+
+
 def example(one: Names, two: Numbers, three: bool, four: float = 1.0) -> None:
     pass
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from nao_testbed.experiments.server.naoqi.arguments import Value, number
 from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
-from nao_testbed.experiments.server.naoqi.service import ALService, Blocks, NotSimulated
+from nao_testbed.experiments.server.naoqi.service import ALService, Blocks
 from nao_testbed.experiments.server.naoqi.services.audio.speech import Speech
 from nao_testbed.models import BadInput, UnknownName
 
@@ -83,16 +83,6 @@ class ALAudioPlayer(ALService):
         del volumeAndPan
         return self._play(self.loadFile(fileName), position)
 
-    def playFileInLoop(self, fileName: str, *volumeAndPan: Value) -> None:
-        """Refuse: endless playback is not supported."""
-        del fileName, volumeAndPan
-        raise NotSimulated("a sound in a loop")
-
-    def playInLoop(self, taskId: int, *volumeAndPan: Value) -> None:
-        """Refuse: endless playback is not supported."""
-        del taskId, volumeAndPan
-        raise NotSimulated("a sound in a loop")
-
     def playSine(self, frequence: int, gain: int, pan: int, duration: float) -> Blocks:
         """Play a tone on the loudspeakers, and wait."""
         del pan
@@ -111,12 +101,6 @@ class ALAudioPlayer(ALService):
         """End all files and tones."""
         for one in list(self._sounds.playing):
             self._stop(one)
-
-    def goTo(self, taskId: int, position: float) -> None:
-        """Refuse: a position cannot be changed while a file plays."""
-        self._sounds.file(taskId)
-        del position
-        raise NotSimulated("a jump within a sound")
 
     def getCurrentPosition(self, taskId: int) -> float:
         """Return the position in a file, in s."""
@@ -229,53 +213,6 @@ class ALAudioDevice(ALService):
         """Play a tone on the loudspeakers, and wait."""
         del pan
         return _sine(self, frequence, gain, duration)
-
-    def setClientPreferences(
-        self, name: str, sampleRate: int, channels: int, deinterleaved: int
-    ) -> None:
-        """Accept; programs receive no sound."""
-        del name, sampleRate, channels, deinterleaved
-        self._client.pretended["ALAudioDevice.setClientPreferences"] += 1
-
-    def subscribe(self, module: str) -> None:
-        """Accept; microphones are not simulated, and no sound is sent."""
-        self._client.pretended["ALAudioDevice.subscribe"] += 1
-        self._served.event("warning", said=f"{module}: microphones are not simulated")
-
-    def unsubscribe(self, module: str) -> None:
-        """Accept."""
-        del module
-
-    def startMicrophonesRecording(self, fileName: str) -> None:
-        """Refuse: there are no microphones."""
-        del fileName
-        raise NotSimulated("a microphone")
-
-    def stopMicrophonesRecording(self) -> None:
-        """Do nothing: nothing is recorded."""
-
-    def enableEnergyComputation(self) -> None:
-        """Accept; the energy of silence is 0."""
-        self._client.pretended["ALAudioDevice.enableEnergyComputation"] += 1
-
-    def disableEnergyComputation(self) -> None:
-        """Accept."""
-
-    def getFrontMicEnergy(self) -> float:
-        """Refuse: there are no microphones."""
-        raise NotSimulated("a microphone")
-
-    def getRearMicEnergy(self) -> float:
-        """Refuse: there are no microphones."""
-        raise NotSimulated("a microphone")
-
-    def getLeftMicEnergy(self) -> float:
-        """Refuse: there are no microphones."""
-        raise NotSimulated("a microphone")
-
-    def getRightMicEnergy(self) -> float:
-        """Refuse: there are no microphones."""
-        raise NotSimulated("a microphone")
 
     @property
     def _sounds(self) -> Sounds:

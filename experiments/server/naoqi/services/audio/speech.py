@@ -1,6 +1,7 @@
 """ALTextToSpeech and ALAnimatedSpeech: speech on the robot's loudspeakers."""
 
 import re
+from collections.abc import Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
@@ -22,6 +23,20 @@ TAG = re.compile(r"\\[a-zA-Z]+=?[^\\]*\\")
 MARK = re.compile(r"\\mrk=(\d+)\\")
 GESTURE = re.compile(r"\^[a-zA-Z]+\([^)]*\)|\^(?:stop|mode|call)?")
 LANGUAGES = ("English", "French")
+VOICES = ("syllables",)
+USUAL = {
+    "pitchShift": 0.0,
+    "doubleVoice": 0.0,
+    "doubleVoiceLevel": 0.0,
+    "doubleVoiceTimeShift": 0.0,
+    "speed": 100.0,
+    "defaultVoiceSpeed": 100.0,
+    "pitch": 100.0,
+    "volume": 100.0,
+}
+"""Parameters of the voice with their defaults."""
+BODY_LANGUAGE = ("disabled", "random", "contextual")
+"""Modes of the gestures of a speaking robot, by number."""
 
 
 @dataclass
@@ -56,7 +71,6 @@ class VoiceSettings:
     language: str = "English"
     volume: float = 1.0
     parameters: dict[str, float] = field(default_factory=dict)
-    name: str = "syllables"
 
 
 class Speech:
@@ -66,6 +80,8 @@ class Speech:
         """Create an empty queue."""
         self._parts, self._served = parts, parts.served
         self.voice = VoiceSettings()
+        self.body_language = 0
+        """Mode of the gestures, stored only."""
         self.output = 1.0
         """Volume of the loudspeakers, in [0, 1]."""
         self.transcript: list[SpokenText] = []
@@ -250,10 +266,6 @@ class ALTextToSpeech(ALService):
         """Return the languages that can be set."""
         return list(LANGUAGES)
 
-    def getSupportedLanguages(self) -> list[str]:
-        """Return the languages that can be set."""
-        return list(LANGUAGES)
-
     def setVolume(self, volume: float) -> None:
         """Set the volume, from 0 to 1."""
         if not 0.0 <= volume <= 1.0:
@@ -266,58 +278,44 @@ class ALTextToSpeech(ALService):
 
     def setParameter(self, pEffectName: str, pEffectValue: float) -> None:
         """Store a parameter of the voice; it has no effect."""
+        _check_known("parameter", pEffectName, USUAL)
         self._client.pretended["ALTextToSpeech.setParameter"] += 1
         self._speech.voice.parameters[pEffectName] = pEffectValue
 
     def getParameter(self, pParameterName: str) -> float:
         """Return a parameter of the voice."""
-        usual = {"speed": 100.0, "defaultVoiceSpeed": 100.0, "pitch": 100.0}
+        _check_known("parameter", pParameterName, USUAL)
         parameters = self._speech.voice.parameters
-        return parameters.get(pParameterName, usual.get(pParameterName, 0.0))
+        return parameters.get(pParameterName, USUAL[pParameterName])
 
     def resetSpeed(self) -> None:
         """Reset the speed."""
         self._speech.voice.parameters.pop("speed", None)
 
     def setVoice(self, voiceID: str) -> None:
-        """Store the name of a voice; it sounds the same."""
-        self._client.pretended["ALTextToSpeech.setVoice"] += 1
-        self._speech.voice.name = voiceID
+        """Check the name of the voice: there is one."""
+        _check_known("voice", voiceID, VOICES)
+
+    def reset(self) -> None:
+        """Reset language, volume and parameters of the voice."""
+        self._speech.voice = VoiceSettings()
 
     def getVoice(self) -> str:
         """Return the name of the voice."""
-        return self._speech.voice.name
+        return VOICES[0]
 
     def getAvailableVoices(self) -> list[str]:
         """Return the voices."""
-        return ["syllables"]
+        return list(VOICES)
 
     def setLanguageDefaultVoice(self, language: str, voice: str) -> None:
-        """Check the language; there is one voice."""
+        """Check the language and the name of the voice: there is one."""
         _check_language(language)
-        del voice
-
-    def loadVoicePreference(self, pPreferenceName: str) -> None:
-        """Do nothing: there is one voice."""
-        del pPreferenceName
-        self._client.pretended["ALTextToSpeech.loadVoicePreference"] += 1
+        _check_known("voice", voice, VOICES)
 
     def locale(self) -> str:
         """Return the language as a locale."""
         return {"English": "en_US", "French": "fr_FR"}[self._speech.voice.language]
-
-    def addToDictionary(self, word: str, pronunciation: str, *more: Value) -> bool:
-        """Refuse: words are spoken as written."""
-        del word, pronunciation, more
-        return False
-
-    def deleteFromDictionary(self, word: str, *more: Value) -> bool:
-        """Refuse: there is no dictionary."""
-        del word, more
-        return False
-
-    def showDictionary(self) -> None:
-        """Do nothing: there is no dictionary."""
 
     @property
     def _speech(self) -> Speech:
@@ -334,23 +332,45 @@ class ALAnimatedSpeech(ALService):
         del configuration
         if "^" in text:
             self._client.pretended["gestures of ALAnimatedSpeech"] += 1
-        return self._parts.get(Speech).say(self._client.name, text)
+        return self._speech.say(self._client.name, text)
 
     def setBodyLanguageMode(self, mode: int) -> None:
-        """Store the mode; nothing moves while the robot speaks."""
+        """Store the mode, 0 to 2; nothing moves while the robot speaks."""
+        if mode not in range(len(BODY_LANGUAGE)):
+            raise BadInput(f"mode is {mode}; give 0 to {len(BODY_LANGUAGE) - 1}.")
         self._client.pretended["ALAnimatedSpeech.setBodyLanguageMode"] += 1
-        self._parts.memory.insert("ALAnimatedSpeech/bodyLanguageMode", mode)
+        self._speech.body_language = mode
 
     def getBodyLanguageMode(self) -> int:
         """Return the stored mode."""
-        try:
-            return int(self._parts.memory.get("ALAnimatedSpeech/bodyLanguageMode"))
-        except TestbedError:
-            return 0
+        return self._speech.body_language
+
+    def setBodyLanguageModeFromStr(self, stringMode: str) -> None:
+        """Store the mode by its name."""
+        _check_known("mode", stringMode, BODY_LANGUAGE)
+        self.setBodyLanguageMode(BODY_LANGUAGE.index(stringMode))
+
+    def getBodyLanguageModeToStr(self) -> str:
+        """Return the name of the stored mode."""
+        return BODY_LANGUAGE[self._speech.body_language]
+
+    def setBodyLanguageEnabled(self, enable: bool) -> None:
+        """Store the mode contextual, or disabled."""
+        self.setBodyLanguageMode(2 if enable else 0)
+
+    def isBodyLanguageEnabled(self) -> bool:
+        """Return true unless the mode is disabled."""
+        return self._speech.body_language != 0
+
+    @property
+    def _speech(self) -> Speech:
+        return self._parts.get(Speech)
 
 
 def _check_language(language: str) -> None:
-    if language not in LANGUAGES:
-        raise BadInput(
-            f"language {language!r} is not installed; there are {', '.join(LANGUAGES)}."
-        )
+    _check_known("language", language, LANGUAGES)
+
+
+def _check_known(what: str, name: str, known: Iterable[str]) -> None:
+    if name not in known:
+        raise BadInput(f"{what} {name!r} is unknown; give {', '.join(known)}.")

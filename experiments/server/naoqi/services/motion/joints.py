@@ -262,9 +262,3 @@ class Tasks(ALService):
         motion = self._parts.motion
         motion.kill_using(self._parts.body.body)
         motion.kill(motion.tasks())
-
-    def killMove(self) -> None:
-        """Do nothing: the robot does not walk."""
-
-    def killWalk(self) -> None:
-        """Do nothing: the robot does not walk."""

@@ -127,15 +127,6 @@ class Reflexes(ALService):
         """Return the distance in m."""
         return self._settings.distances["Tangential"]
 
-    def setPushRecoveryEnabled(self, pEnable: bool) -> None:
-        """Refuse: a NAO has no push recovery."""
-        del pEnable
-        raise NotSimulated("push recovery", "A NAO has none; Pepper has.")
-
-    def getPushRecoveryEnabled(self) -> bool:
-        """Return false: a NAO has no push recovery."""
-        return False
-
     @property
     def _settings(self) -> MotionSettings:
         return self._parts.get(MotionSettings)

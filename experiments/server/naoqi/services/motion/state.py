@@ -20,10 +20,6 @@ class BodyState(ALService):
         body = self._parts.body
         return list(body.chains) if name == "Chains" else body.joints([name])
 
-    def getJointNames(self, name: str) -> list[str]:
-        """Return the joints of a chain or collection."""
-        return self.getBodyNames(name)
-
     def getSensorNames(self) -> list[str]:
         """Return the names of the robot's sensors."""
         keys = self._parts.memory.names()

@@ -6,9 +6,9 @@ raise the event of a walk that could not start. The robot is never teleported.
 
 from typing import Any
 
-from nao_testbed.experiments.server.naoqi.arguments import Names, Value, number
+from nao_testbed.experiments.server.naoqi.arguments import Value, number
 from nao_testbed.experiments.server.naoqi.motion.poses import yaw_of
-from nao_testbed.experiments.server.naoqi.service import ALService, Blocks, NotSimulated
+from nao_testbed.experiments.server.naoqi.service import ALService, Blocks
 from nao_testbed.experiments.server.naoqi.services.motion.kinematics import Kinematics
 from nao_testbed.experiments.server.naoqi.services.motion.postures import Postures
 from nao_testbed.experiments.server.naoqi.services.motion.settings import (
@@ -28,8 +28,6 @@ STEPS = {
 }
 """Default, minimum and maximum, as published, for programs that read the table."""
 STEP_COLUMN = {"Default": 0, "Min": 1, "Max": 2}
-NO_WALK = "walking"
-INSTEAD = "The robot stands; arms, head and postures on its feet can be moved."
 
 
 class Walking(ALService):
@@ -62,17 +60,6 @@ class Walking(ALService):
         """Go to StandInit, and wait."""
         return self._parts.get(Postures).go(self._client.name, "StandInit", 1.0)
 
-    def stopMove(self) -> bool:
-        """Return true: the robot does not walk."""
-        return True
-
-    def moveIsActive(self) -> bool:
-        """Return false: the robot does not walk."""
-        return False
-
-    def waitUntilMoveIsFinished(self) -> None:
-        """Return at once."""
-
     def getRobotPosition(self, useSensors: bool) -> list[float]:
         """Return the position of the robot in the world, x and y in m, yaw in rad."""
         del useSensors
@@ -83,10 +70,6 @@ class Walking(ALService):
     def getNextRobotPosition(self) -> list[float]:
         """Return the present position of the robot."""
         return self.getRobotPosition(True)
-
-    def getRobotVelocity(self) -> list[float]:
-        """Return zeros: the robot does not walk."""
-        return [0.0, 0.0, 0.0]
 
     def getMoveConfig(self, config: str) -> list[list[Any]]:
         """Return the published table: Max, Min or Default."""
@@ -106,44 +89,11 @@ class Walking(ALService):
         check_chain(chainName, (*arms, "Arms"))
         return all(arms.values()) if chainName == "Arms" else arms[chainName]
 
-    def setFootSteps(
-        self, legName: Names, footSteps: Value, timeList: Value, clearExisting: bool
-    ) -> None:
-        """Refuse: the robot does not walk."""
-        del legName, footSteps, timeList, clearExisting
-        raise NotSimulated(NO_WALK, INSTEAD)
-
-    def setFootStepsWithSpeed(
-        self, legName: Names, footSteps: Value, fraction: Value, clearExisting: bool
-    ) -> None:
-        """Refuse: the robot does not walk."""
-        del legName, footSteps, fraction, clearExisting
-        raise NotSimulated(NO_WALK, INSTEAD)
-
     def getFootSteps(self) -> list[Any]:
         """Return the poses of the feet, x, y and yaw, without future steps."""
         kinematics = self._parts.get(Kinematics)
         feet = [kinematics.foot_in_world(leg) for leg in ("LLeg", "RLeg")]
         return [feet, [], []]
-
-    def walkTo(self, *args: Value) -> bool:
-        """Do as `moveTo`."""
-        return self.moveTo(*args)
-
-    def walkInit(self) -> Blocks:
-        """Do as `moveInit`."""
-        return self.moveInit()
-
-    def stopWalk(self) -> bool:
-        """Do as `stopMove`."""
-        return True
-
-    def walkIsActive(self) -> bool:
-        """Do as `moveIsActive`."""
-        return False
-
-    def waitUntilWalkIsFinished(self) -> None:
-        """Return at once."""
 
     def setWalkTargetVelocity(
         self, x: float, y: float, theta: float, frequency: float, *more: Value
@@ -151,10 +101,6 @@ class Walking(ALService):
         """Raise the event ALMotion/MoveFailed: no walk starts."""
         del frequency, more
         self._fail_to_walk("setWalkTargetVelocity", x, y, theta)
-
-    def getFootGaitConfig(self, config: str) -> list[list[Any]]:
-        """Do as `getMoveConfig`."""
-        return self.getMoveConfig(config)
 
     # -- internals ---------------------------------------------------------------------
 

@@ -1,197 +1,164 @@
-"""Services that only store settings.
+"""Settings that are stored and returned, without an effect.
 
-Programs fetch these services at start and stop if one is missing. A stub stores a
-switch and returns it; the record of its client counts each call as pretended.
+Programs set them at start and stop if a method is missing. The record of a client
+counts each call of a setter as pretended.
 """
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from nao_testbed.experiments.server.naoqi.arguments import Value
+from nao_testbed.experiments.server.naoqi.arguments import Value, flag, text
 from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.experiments.server.naoqi.service import ALService
 from nao_testbed.models import BadInput
 
-SWITCHES = {
-    "ALBackgroundMovement": False,
-    "ALListeningMovement": False,
-    "ALAutonomousBlinking": False,
-    "ALSpeakingMovement": False,
-    "ALBasicAwareness": False,
-    "ALAutonomousMoves": False,
+
+@dataclass(frozen=True, kw_only=True)
+class StoredSetting:
+    """Setter and getter of a setting."""
+
+    setter: str
+    getter: str
+    default: bool | str
+    """Value before the first call of the setter; gives the type."""
+    choices: tuple[str, ...] = ()
+    """Accepted values; empty: all of the type."""
+    has_name: bool = False
+    """True if the first argument of setter and getter names one of many settings."""
+
+
+ENABLED = StoredSetting(setter="setEnabled", getter="isEnabled", default=False)
+SETTINGS: Mapping[str, tuple[StoredSetting, ...]] = {
+    "ALBackgroundMovement": (ENABLED,),
+    "ALListeningMovement": (ENABLED,),
+    "ALAutonomousBlinking": (ENABLED,),
+    "ALSpeakingMovement": (
+        ENABLED,
+        StoredSetting(setter="setMode", getter="getMode", default="contextual"),
+    ),
+    "ALBasicAwareness": (
+        ENABLED,
+        StoredSetting(
+            setter="setEngagementMode", getter="getEngagementMode", default="Unengaged"
+        ),
+        StoredSetting(
+            setter="setTrackingMode", getter="getTrackingMode", default="Head"
+        ),
+        StoredSetting(
+            setter="setStimulusDetectionEnabled",
+            getter="isStimulusDetectionEnabled",
+            default=True,
+            has_name=True,
+        ),
+    ),
+    "ALAutonomousMoves": (
+        ENABLED,
+        StoredSetting(
+            setter="setExpressiveListeningEnabled",
+            getter="getExpressiveListeningEnabled",
+            default=False,
+        ),
+        StoredSetting(
+            setter="setBackgroundStrategy",
+            getter="getBackgroundStrategy",
+            default="none",
+            choices=("none", "backToNeutral"),
+        ),
+    ),
 }
+"""Settings by service."""
 
 
-class Switches:
-    """Stored settings of all stubs, for all clients."""
+class StoredValues:
+    """Stored settings of all services, for all clients."""
 
     def __init__(self, parts: Parts) -> None:
-        """Create the default settings."""
+        """Start with the default settings."""
         del parts
-        self.enabled = dict(SWITCHES)
-        self.values: dict[str, Any] = {}
+        self.values: dict[tuple[str, ...], bool | str] = {}
 
 
-class _Stub(ALService):
-    """Service that stores a switch without effect."""
+def _setter(service: str, one: StoredSetting) -> Callable[..., None]:
+    parse = flag if isinstance(one.default, bool) else text
 
-    def setEnabled(self, enabled: bool) -> None:
-        """Store the switch; it has no effect."""
-        self._count("setEnabled")
-        self._switches.enabled[self.NAME] = enabled
+    def put(self: ALService, *args: Value) -> None:
+        """Store the setting; it has no effect."""
+        *name, value = _checked(args, 1 + one.has_name)
+        value, name = parse(value), [text(part) for part in name]
+        if one.choices and value not in one.choices:
+            raise BadInput(f"it is {value!r}; give {' or '.join(one.choices)}.")
+        self._client.pretended[f"{service}.{one.setter}"] += 1
+        self._parts.get(StoredValues).values[service, one.setter, *name] = value
 
-    def isEnabled(self) -> bool:
-        """Return the switch."""
-        self._count("isEnabled")
-        return self._switches.enabled[self.NAME]
-
-    @property
-    def _switches(self) -> Switches:
-        return self._parts.get(Switches)
-
-    def _count(self, method: str) -> None:
-        self._client.pretended[f"{self.NAME}.{method}"] += 1
-
-    def _stored(self, method: str, before: Any) -> Any:
-        """Return the value of a setter, or the default before its first call."""
-        self._count(method.replace("set", "get", 1))
-        return self._switches.values.get(f"{self.NAME}.{method}", before)
-
-    def _store(self, method: str, value: Any) -> None:
-        self._count(method)
-        self._switches.values[f"{self.NAME}.{method}"] = value
+    return put
 
 
-class ALBackgroundMovement(_Stub):
-    """Small motions of a waiting robot."""
+def _getter(service: str, one: StoredSetting) -> Callable[..., Any]:
+    def get(self: ALService, *args: Value) -> Any:
+        """Return the stored setting."""
+        values = self._parts.get(StoredValues).values
+        name = _checked(args, int(one.has_name))
+        return values.get((service, one.setter, *map(text, name)), one.default)
 
-    NAME = "ALBackgroundMovement"
-
-
-class ALListeningMovement(_Stub):
-    """Small motions of a listening robot."""
-
-    NAME = "ALListeningMovement"
+    return get
 
 
-class ALAutonomousBlinking(_Stub):
-    """Blinking eyes."""
-
-    NAME = "ALAutonomousBlinking"
-
-
-class ALSpeakingMovement(_Stub):
-    """Small motions of a speaking robot."""
-
-    NAME = "ALSpeakingMovement"
-
-    def setMode(self, mode: str) -> None:
-        """Store the mode; it has no effect."""
-        self._store("setMode", mode)
-
-    def getMode(self) -> str:
-        """Return the mode that was stored."""
-        return str(self._stored("setMode", "contextual"))
-
-    def addTagsToWords(self, tagsToWords: Value) -> None:
-        """Store tags; they have no effect."""
-        self._store("addTagsToWords", tagsToWords)
+def _checked(args: tuple[Any, ...], n: int) -> tuple[Any, ...]:
+    if len(args) != n:
+        raise BadInput(f"it takes {n} arguments, not {len(args)}.")
+    return args
 
 
-class ALBasicAwareness(_Stub):
+def _storing(service: str) -> type[ALService]:
+    """Return a service with the setters and getters of its settings."""
+    methods: dict[str, Any] = {}
+    for one in SETTINGS[service]:
+        methods[one.setter] = _setter(service, one)
+        methods[one.getter] = _getter(service, one)
+    said = "Settings without an effect."
+    return type(service, (ALService,), {"NAME": service, "__doc__": said, **methods})
+
+
+class ALBasicAwareness(_storing("ALBasicAwareness")):  # type: ignore[misc]
     """Turning to people; vision is not simulated."""
-
-    NAME = "ALBasicAwareness"
 
     def startAwareness(self) -> None:
         """Switch awareness on; it has no effect."""
-        self.setEnabled(True)
+        self._call("setEnabled", (True,))
 
     def stopAwareness(self) -> None:
         """Switch awareness off."""
-        self.setEnabled(False)
+        self._call("setEnabled", (False,))
 
-    def isAwarenessRunning(self) -> bool:
+    def isAwarenessRunning(self) -> Any:
         """Return the switch."""
-        return self.isEnabled()
+        return self._call("isEnabled", ())
 
-    def isRunning(self, *id: Value) -> bool:  # as published
+    def isRunning(self, *id: Value) -> Any:  # as published
         """Return the switch; with a call number, true if the call runs."""
-        return super().isRunning(int(id[0])) if id else self.isEnabled()
+        return super().isRunning(int(id[0])) if id else self.isAwarenessRunning()
 
     def pauseAwareness(self) -> None:
         """Store the pause."""
-        self._store("pause", value=True)
+        self._values["ALBasicAwareness", "pause"] = True
 
     def resumeAwareness(self) -> None:
         """Store the end of a pause."""
-        self._store("pause", value=False)
+        self._values["ALBasicAwareness", "pause"] = False
 
-    def setEngagementMode(self, modeName: str) -> None:
-        """Store the mode; it has no effect."""
-        self._store("setEngagementMode", modeName)
+    def isAwarenessPaused(self) -> bool:
+        """Return true if awareness is paused."""
+        return bool(self._values.get(("ALBasicAwareness", "pause")))
 
-    def getEngagementMode(self) -> str:
-        """Return the mode that was stored."""
-        return str(self._stored("setEngagementMode", "Unengaged"))
-
-    def setTrackingMode(self, modeName: str) -> None:
-        """Store the mode; it has no effect."""
-        self._store("setTrackingMode", modeName)
-
-    def getTrackingMode(self) -> str:
-        """Return the mode that was stored."""
-        return str(self._stored("setTrackingMode", "Head"))
-
-    def setStimulusDetectionEnabled(self, stimulusName: str, enabled: bool) -> None:
-        """Store the switch; it has no effect."""
-        self._store(f"setStimulusDetectionEnabled {stimulusName}", enabled)
-
-    def isStimulusDetectionEnabled(self, stimulusName: str) -> bool:
-        """Return the switch."""
-        return bool(self._stored(f"setStimulusDetectionEnabled {stimulusName}", True))
+    @property
+    def _values(self) -> dict[tuple[str, ...], bool | str]:
+        stored: StoredValues = self._parts.get(StoredValues)
+        return stored.values
 
 
-class ALAutonomousMoves(_Stub):
-    """Small motions of an idle robot."""
-
-    NAME = "ALAutonomousMoves"
-
-    def setExpressiveListeningEnabled(self, enable: bool) -> None:
-        """Store the switch; it has no effect."""
-        self._store("setExpressiveListeningEnabled", enable)
-
-    def getExpressiveListeningEnabled(self) -> bool:
-        """Return the switch."""
-        return bool(self._stored("setExpressiveListeningEnabled", before=False))
-
-    def setBackgroundStrategy(self, strategy: str) -> None:
-        """Store the strategy; it has no effect."""
-        if strategy not in {"none", "backToNeutral"}:
-            raise BadInput(f"strategy is {strategy!r}; give none or backToNeutral.")
-        self._store("setBackgroundStrategy", strategy)
-
-    def getBackgroundStrategy(self) -> str:
-        """Return the strategy that was stored."""
-        return str(self._stored("setBackgroundStrategy", "none"))
-
-
-class PackageManager(ALService):
-    """Installed packages: none."""
-
-    NAME = "PackageManager"
-
-    def packages(self) -> list[str]:
-        """Return an empty list."""
-        self._client.pretended["PackageManager.packages"] += 1
-        return []
-
-
-STUBS: tuple[type[ALService], ...] = (
-    ALBackgroundMovement,
-    ALListeningMovement,
-    ALAutonomousBlinking,
-    ALSpeakingMovement,
+STORING: tuple[type[ALService], ...] = (
     ALBasicAwareness,
-    ALAutonomousMoves,
-    PackageManager,
+    *(_storing(name) for name in SETTINGS if name != "ALBasicAwareness"),
 )
+"""Services of this module."""
