@@ -27,6 +27,8 @@ MAX_KEYS = 20_000
 """Maximum number of keys that clients may store."""
 MAX_TOLD = 10_000
 """Maximum number of pending listener calls; more are dropped and counted."""
+KEY_ADDED, KEY_REMOVED = "ALMemory/KeyAdded", "ALMemory/KeyRemoved"
+"""Events with the name of a key that a program has stored first, or removed."""
 LISTED = "getDataListName returns all keys."
 
 Listener = Callable[[str, Any], None]
@@ -121,7 +123,10 @@ class Memory:
             BadInput: the key belongs to the robot, or there are too many keys.
         """
         with self._lock:
+            is_new = key not in self._entries
             self._put(key, value, KeyKind.DATA)
+            if is_new:
+                self.raise_event(KEY_ADDED, key)
 
     def remove(self, key: str) -> None:
         """Remove a key.
@@ -134,6 +139,7 @@ class Memory:
                 raise BadInput(f"there is no stored key {short(key)}; {LISTED}")
             del self._entries[key]
             self._history.pop(key, None)
+            self.raise_event(KEY_REMOVED, key)
 
     # -- events --------------------------------------------------------------------
 

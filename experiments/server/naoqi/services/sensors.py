@@ -31,12 +31,12 @@ class Senses:
         memory, served = self._parts.memory, self._parts.served
         if memory.kind("footContact") is not None:
             contact = bool(memory.get("footContact"))
-            if self._contact is not None and contact != self._contact:
+            if contact != self._contact:
                 memory.raise_event(CONTACT_EVENT, contact)
                 memory.raise_event("ALMotion/RobotIsStand", contact)
             self._contact = contact
         charge = round(100.0 * memory.get(f"{PREFIX}Battery/Charge/Sensor/Value"))
-        if self._charge is not None and charge != self._charge:
+        if charge != self._charge:
             memory.raise_event(CHARGE_EVENT, charge)
         self._charge = charge
         falls = served.body.sim.has_fallen()
@@ -93,7 +93,7 @@ class ALFsr(_Extractor):
 
 
 class ALTouch(ALService):
-    """Touch sensors, which are never touched here."""
+    """Touch sensors, which programs touch by their events."""
 
     NAME = "ALTouch"
 

@@ -1,5 +1,6 @@
 """What needs single slots: rights at the gate, the delay of DCM, heat, leaving."""
 
+import queue
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,7 @@ from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
 from nao_testbed.experiments.server.naoqi.arguments import Names, Numbers, Signature
 from nao_testbed.experiments.server.naoqi.naoqi_client import NaoqiClient
 from nao_testbed.models import BadInput
+from nao_testbed.sim.engine.interface import rotation_from_quaternion
 from tests.experiments.server.naoqi.in_process import InProcess
 
 
@@ -235,10 +237,69 @@ def test_a_client_that_leaves_is_forgotten(world: InProcess) -> None:
     assert world.ask("ALMotion")("areResourcesAvailable", ["Body"])
 
 
+def test_every_event_has_a_value_before_it_is_first_raised() -> None:
+    world = InProcess(0.1)
+    memory = world.ask("ALMemory")
+    values = {name: memory("getData", name) for name in memory("getEventList")}
+    assert values["AutonomousLife/State"] == world.ask("ALAutonomousLife")("getState")
+    assert values["robotIsWakeUp"] == world.ask("ALMotion")("robotIsWakeUp")
+    assert values["PostureChanged"] == world.ask("ALRobotPosture")("getPosture")
+    assert values["BatteryChargeChanged"] == world.ask("ALBattery")("getBatteryCharge")
+    assert values["footContactChanged"] is True
+    assert values["ALTextToSpeech/Status"] == [0, "done"]
+    assert values["FrontTactilTouched"] == values["ChestButtonPressed"] == 0.0
+    world.served.close("done")
+
+
+def test_a_program_touches_the_robot_by_raising_the_event(world: InProcess) -> None:
+    memory, touch = world.ask("ALMemory"), world.ask("ALTouch")
+    told: queue.Queue[Any] = queue.Queue()
+    world.parts.memory.listen("TouchChanged", "me", lambda _, value: told.put(value))
+    for pressed in (1.0, 0.0):
+        memory("raiseEvent", "LeftBumperPressed", pressed)
+        touched = {name for name, is_touched in touch("getStatus") if is_touched}
+        bumpers = {"LFoot/Bumper/Left", "LFoot/Bumper/Right"}
+        assert touched == (bumpers if pressed else set())
+        key = "Device/SubDeviceList/LFoot/Bumper/Left/Sensor/Value"
+        assert memory("getData", key) == pressed
+        assert told.get(timeout=30) == [
+            [name, bool(pressed)] for name in sorted(bumpers)
+        ]
+
+
+def test_keys_that_come_and_go_are_told(world: InProcess) -> None:
+    memory = world.ask("ALMemory")
+    memory("insertData", "mine", 1)
+    assert memory("getData", "ALMemory/KeyAdded") == "mine"
+    memory("removeData", "mine")
+    assert memory("getData", "ALMemory/KeyRemoved") == "mine"
+
+
+def test_the_tilt_is_that_of_the_torso_while_the_arms_move(world: InProcess) -> None:
+    """The accelerometer alone is off by more than 20°."""
+    off, raw = [], []
+    key = "Device/SubDeviceList/InertialSensor/Angle{}/Sensor/Value"
+    keys = [key.format(axis) for axis in "XY"]
+    arms = ["LShoulderPitch", "RShoulderPitch"]
+    world.ask("ALMotion")("angleInterpolationWithSpeed", arms, [-1.0, -1.0], 1.0)
+    for _ in range(75):
+        world.run(0.02)
+        _, quaternion = world.served.body.sim.engine.base_pose()
+        true = _tilt(rotation_from_quaternion(quaternion)[2])
+        off.append(world.ask("ALMemory")("getListData", keys) - true)
+        raw.append(_tilt(world.served.seen.accelerometer) - true)
+    assert np.abs(raw).max() > np.deg2rad(20.0)
+    assert np.abs(off).max() < np.deg2rad(1.5)
+
+
+def _tilt(up: Any) -> Any:
+    return np.arctan2([up[1], -up[0]], [up[2], np.hypot(up[1], up[2])])
+
+
 def test_the_message_of_a_missing_key_is_short(world: InProcess) -> None:
     memory = world.ask("ALMemory")
     for method in ("getData", "removeData", "getType", "getTimestamp"):
-        with pytest.raises(BadInput, match="there is no .*key 'xxx") as caught:
+        with pytest.raises(BadInput, match=r"there is no .*key 'xxx") as caught:
             memory(method, "x" * 1000)
         assert len(str(caught.value)) < 150
 

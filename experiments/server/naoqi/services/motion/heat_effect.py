@@ -11,7 +11,10 @@ A NAO on hot legs moves to a safe posture at status 2; this robot does not, sinc
 
 import numpy as np
 
-from nao_testbed.experiments.server.naoqi.memory.memory_keys import PREFIX
+from nao_testbed.experiments.server.naoqi.memory.memory_keys import (
+    FIRST_VALUES,
+    PREFIX,
+)
 from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.sim.thermal.protection import PROTECTIONS
 
@@ -140,6 +143,6 @@ class HeatEffect:
                 ],
             ),
         ):
-            if name in self._raised and self._raised[name] != value:
+            if self._raised.get(name, FIRST_VALUES[name]) != value:
                 memory.raise_event(name, value)
             self._raised[name] = value

@@ -155,9 +155,7 @@ class Stiffness(ALService):
     def _raise_stiffness_event(self, mean: float) -> None:
         level = 0 if mean < 0.05 else 2 if mean > 0.95 else 1
         memory = self._parts.memory
-        if not memory.history("BodyStiffnessChanged") or (
-            memory.get("BodyStiffnessChanged") != level
-        ):
+        if memory.find("BodyStiffnessChanged") != level:
             memory.raise_event("BodyStiffnessChanged", level)
 
 
