@@ -6,7 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from nao_testbed.controllers.policies.text import policy_file
+from nao_testbed.controllers.policies.choice import make_policy_controller
+from nao_testbed.controllers.policies.text import PREFIX
 from nao_testbed.experiments.common.drawing.power_unit import PowerUnit, power_unit
 from nao_testbed.experiments.heat.logs.log import read_log
 from nao_testbed.experiments.heat.xray.advice import Advice, find_advice
@@ -184,20 +185,25 @@ def _error_json(error: JointError) -> dict[str, float]:
     }
 
 
-def _check_gains(source: Path) -> None:
-    """Refuse a run under a policy, whose gains differ from the robot's.
+def with_gains_of(source: Path, robot: Robot) -> Robot:
+    """Return the robot with the servo gains of a run: those of its policy, if any.
 
     Raises:
-        BadInput: the source is such a run.
+        BadInput: the policy's file is missing, or it does not fit the robot.
     """
     if not (source / "meta.json").is_file():
-        return
+        return robot
     controller = str(read_run(source).meta.config.get("controller"))
-    if policy_file(controller) is not None:
-        raise BadInput(
-            f"{source} was recorded under {controller}; the X-ray computes with the "
-            "robot's own servo gains, so give a run under another controller."
-        )
+    if not controller.startswith(PREFIX):
+        return robot
+    made = make_policy_controller(controller.removeprefix(PREFIX))
+    gains = made.policy.reset(robot)
+    if gains is None:
+        return robot
+    joints = zip(robot.joints, gains.kp.tolist(), gains.kd.tolist(), strict=True)
+    return replace(
+        robot, joints=tuple(replace(one, kp=kp, kd=kd) for one, kp, kd in joints)
+    )
 
 
 def xray(
@@ -216,7 +222,7 @@ def xray(
         BadInput: the log cannot be read, or it does not end with the robot standing
             still on both feet.
     """
-    _check_gains(cfg.source)
+    robot = with_gains_of(cfg.source, robot)
     if not robot.has_legs:
         raise BadInput(
             f"robot {robot.name!r} lacks a leg joint; the X-ray needs a robot "
