@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nao_testbed.controllers.policies.text import short_names
 from nao_testbed.controllers.registry import check_controllers, controller_names
 from nao_testbed.experiments.closed_loop.trial import TrialCfg
 from nao_testbed.experiments.closed_loop.warm_up import warn_before_run, warn_of_fall
@@ -112,7 +113,7 @@ class LivePlan:
     trials: tuple[TrialCfg | ScenarioCfg, ...]
     """One configuration per robot, without its run folder."""
     controllers: tuple[str, ...]
-    """One controller per robot."""
+    """Name of each robot's controller; of a policy its short name."""
     robot: Robot
     """Description shared by all robots."""
     posture: str
@@ -137,7 +138,7 @@ def plan_of(trials: Sequence[TrialCfg]) -> LivePlan:
     world = trials[0].simulation.world
     return LivePlan(
         trials=tuple(trials),
-        controllers=tuple(trial.controller for trial in trials),
+        controllers=tuple(short_names([trial.controller for trial in trials])),
         robot=trials[0].load_robot(),
         posture=trials[0].posture,
         slope_deg=world.slope_deg,
@@ -159,7 +160,7 @@ def plan_scenario(cfg: ScenarioCfg, controllers: Sequence[str]) -> LivePlan:
     world = scenario.simulation.world
     return LivePlan(
         trials=tuple(replace(cfg, controller=name) for name in names),
-        controllers=names,
+        controllers=tuple(short_names(names)),
         robot=scenario.robot,
         posture=scenario.posture,
         slope_deg=world.slope_deg,

@@ -35,8 +35,10 @@ from nao_testbed.controllers.interface.controller import (
 from nao_testbed.controllers.interface.robot_interface import (
     MotorLimit,
     Observation,
+    ServoGains,
     check_current_limit,
     check_shift,
+    own_gains,
 )
 from nao_testbed.experiments.closed_loop.controller_failure import attribute_errors_to
 from nao_testbed.models import BadInput, Robot, TestbedError, UnknownName
@@ -255,6 +257,9 @@ class StiffnessOwner:
             controller.reset(robot)
         self.shift = np.zeros(len(robot.joints))
         """(n_joints,) last submitted shift of the set-points, in rad."""
+        self.has_follower = False
+        """True if a behaviour submits the set-points that a policy decides."""
+        self._gains: ServoGains | None = None
         self._period_s = period_ticks * ledger.cfg.tick_s
         self.decided = Limits(stiffness=np.full(len(robot.joints), np.nan))
         """Last accepted decision of the controller, before any limitation."""
@@ -296,12 +301,16 @@ class StiffnessOwner:
             BadInput: a limit or a shift is invalid for every robot.
         """
         limits, current = decided.stiffness, decided.current_limit
-        if decided.target is not None or decided.gains is not None:
+        is_policy = decided.target is not None or decided.gains is not None
+        if is_policy and not self.has_follower:
             raise BadInput(
                 f"controller {self.controller.name!r} chooses set-points and gains, "
-                "which a shared robot cannot give it; use heat, sweep or the "
-                "regression kit."
+                "but the joints belong to behaviours here; use heat, sweep, live "
+                "without a scenario, or the regression kit."
             )
+        if decided.gains is not self._gains:
+            self._gate.set_gains(decided.gains or own_gains(self._robot))
+            self._gains = decided.gains
         if current is not None:
             check_current_limit(current, self._robot)
         if decided.shift is not None:

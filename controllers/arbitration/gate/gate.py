@@ -43,7 +43,9 @@ from nao_testbed.controllers.arbitration.tokens import Refusal, Token
 from nao_testbed.controllers.interface.robot_interface import (
     MotorLimit,
     RobotInterface,
+    ServoGains,
     check_current_limit,
+    check_gains,
     check_shift,
     check_stiffness,
     check_target,
@@ -284,6 +286,15 @@ class Gate:
         shift = check_shift(shift, self._outputs.robot)
         with self._quiet:
             return self._shifts.take(token, shift)
+
+    def set_gains(self, gains: ServoGains) -> None:
+        """Write gains of the servos in the next flush; they belong to no leaf.
+
+        Raises:
+            BadInput: the gains do not fit the robot.
+        """
+        check_gains(gains, self._outputs.robot)
+        self._outputs.gains = gains
 
     # -- writing -----------------------------------------------------------------------
 

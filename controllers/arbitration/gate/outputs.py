@@ -21,6 +21,7 @@ from nao_testbed.controllers.interface.robot_interface import (
     Command,
     LedSetting,
     Observation,
+    ServoGains,
     SoundChunk,
 )
 from nao_testbed.models import Robot
@@ -74,6 +75,8 @@ class Outputs:
         self._current: FloatArray | None = None
         self._limp = _limp_joints(self._stiffness)
         self._shift = np.zeros(len(robot.joints))
+        self.gains: ServoGains | None = None
+        """Gains of the servos to be written next; None: unchanged."""
         self.begin()
 
     def begin(self) -> None:
@@ -148,7 +151,7 @@ class Outputs:
         """Return the command of this slot, or None."""
         stops = self._velocity is not None and self.velocity is None
         moves = self.moves or stops or self.shift is not self._shift
-        if not (moves or self.stiffens or self.leds or self.sound):
+        if not (moves or self.stiffens or self.leds or self.sound or self.gains):
             return None
         return Command(
             target=self._shifted() if moves else None,
@@ -157,6 +160,7 @@ class Outputs:
             current_limit=None if self.current is self._current else self.current,
             leds=self.leds,
             sound=self.sound,
+            gains=self.gains,
         )
 
     @property
@@ -206,6 +210,7 @@ class Outputs:
         self._stiffness = self.stiffness
         self._current = self.current
         self._cap = self.cap
+        self.gains = None
 
 
 def _limp_joints(stiffness: FloatArray) -> tuple[int, ...]:

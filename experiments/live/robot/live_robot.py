@@ -15,6 +15,7 @@ import numpy as np
 
 from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
 from nao_testbed.controllers.interface.robot_interface import Picture
+from nao_testbed.controllers.policies.text import short_names
 from nao_testbed.experiments.closed_loop.leg_forces import StandingLoss
 from nao_testbed.experiments.closed_loop.recording import RunRecording
 from nao_testbed.experiments.closed_loop.trial import TrialCfg
@@ -172,7 +173,7 @@ class LiveRobot:
             time_s=sim.time_s,
             late_s=late_s,
             n_taken=n_taken,
-            controller=self.controller,
+            controller=short_names([self.controller])[0],
             q=truth.q,
             position=truth.base_position,
             quaternion=truth.base_quaternion,

@@ -1,7 +1,8 @@
 """Robot at rest in its posture: the content of `live` without a scenario.
 
     RestingRobot: the robot under its controller, slot by slot, recorded
-    PostureOwner: holds the posture, with all motors without another owner
+    PostureOwner: holds the posture, or follows a policy, with all motors without
+        another owner
 
 The posture has one token and one submission for the whole body, as long as it holds all
 motors. It requests lost leaves again, one by one, and waits. A returned joint moves to
@@ -22,10 +23,8 @@ from nao_testbed.experiments.closed_loop.recording import RunRecording
 from nao_testbed.experiments.closed_loop.trial import TrialCfg
 from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
 from nao_testbed.experiments.shared_robot.robot_with_ledger import (
-    RobotWithLedger,
     RobotWithLedgerCfg,
 )
-from nao_testbed.models import Robot
 from nao_testbed.sim.effectors import save_sound
 
 POSTURE_OWNER = "posture"
@@ -66,7 +65,7 @@ class RestingRobot:
             leaf: robot.joint_index(robot.joints[robot.joint_index(joint)].motor)
             for joint, leaf in motor_leaves(robot).items()
         }
-        PostureOwner(self.setup.body, robot, cfg.posture, cfg.control_period, leads)
+        PostureOwner(self.setup, cfg.posture, cfg.control_period, leads)
         self._folder = cfg.folder
         self.recording = RunRecording.open(
             cfg.folder,
@@ -105,12 +104,14 @@ class RestingRobot:
 
 
 class PostureOwner:
-    """Behaviour that approaches a posture and holds it."""
+    """Behaviour that approaches a posture and holds it.
+
+    While the controller is a policy, it submits the policy's set-points instead.
+    """
 
     def __init__(
         self,
-        body: RobotWithLedger,
-        robot: Robot,
+        setup: Setup,
         posture: str,
         period_s: float,
         leads: Mapping[str, int],
@@ -118,13 +119,16 @@ class PostureOwner:
         """Register with the ledger, and request every motor.
 
         Args:
-            body: robot with the ledger.
-            robot: description of the robot.
+            setup: robot with its ledger and controller.
             posture: name of a stored posture.
             period_s: time between two set-points in s.
             leads: leaf of a motor to its leading joint.
         """
-        self._body, self._robot, self._leads = body, robot, leads
+        self._body, self._robot, self._leads = setup.body, setup.robot, leads
+        body, robot = setup.body, setup.robot
+        self._stiffness = setup.stiffness
+        self._stiffness.has_follower = True
+        self._is_policy = False
         self._period_s = period_s
         self._period = round(period_s / body.ledger.cfg.tick_s)
         self._start = body.sim.read().target
@@ -152,7 +156,12 @@ class PostureOwner:
         mine = self._hold(tick)
         gate, robot = self._body.gate, self._robot
         time_s = min(observation.time_s + self._period_s, APPROACH_TIME)
-        way = approach(self._start, self._goal, time_s)
+        way = self._stiffness.decided.target
+        if way is None:
+            way = approach(self._start, self._goal, time_s)
+            if self._is_policy:  # it has been replaced: return slowly
+                self._returning.update(self._leads)
+        self._is_policy = self._stiffness.decided.target is not None
         target = np.clip(way, robot.lower, robot.upper)
         whole = set(mine.values())
         if not self._returning and len(mine) == len(self._leads) and len(whole) == 1:

@@ -252,7 +252,7 @@ def test_a_controller_with_set_points_of_its_own_is_refused(staged: Staged) -> N
             return Limits(stiffness=np.ones(len(observation.q)), target=observation.q)
 
     staged.begin(Chooses(1.0))
-    with pytest.raises(SlotsFailed, match="which a shared robot cannot give it"):
+    with pytest.raises(SlotsFailed, match="but the joints belong to behaviours here"):
         staged.run(PERIOD)
 
 
