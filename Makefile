@@ -167,7 +167,7 @@ quick: $(DEV)  ## quick tests; names those that took a second and may be slow on
 long: $(DEV)  ## slow tests, examples and notebooks; coverage beside that of the quick
 	@echo "== slow tests, examples and notebooks, $(JOBS) processes"
 	@$(PYTEST) --cov --cov-append --cov-report=term:skip-covered \
-	    --durations=25 --durations-min=5 --nbmake -m slow $(NOTEBOOKS) tests
+	    --durations=25 --durations-min=5 --nbmake --nbmake-timeout=800 -m slow $(NOTEBOOKS) tests
 
 format: $(DEV)  ## rewrite in the project's format
 	@$(BIN)/ruff check --quiet --fix $(LINTED) || true
