@@ -13,7 +13,7 @@ the interval are included.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -137,6 +137,23 @@ def find_standing(log: Log, robot: Robot) -> Standing:
         fsr_sd=fsr_sd,
         accelerometer_sd=gravity_sd,
         remarks=tuple(remarks),
+    )
+
+
+def with_exchanged_legs(standing: Standing, robot: Robot) -> Standing:
+    """Return the means of a log whose names of the legs are exchanged."""
+    legs = np.array([robot.joint_index(name) for name in robot.leg_joints])
+    other = np.roll(legs, len(legs) // 2)
+    joints, motors = np.arange(len(robot.joints)), np.arange(len(robot.motors))
+    joints[legs] = other
+    motors[robot.servo_of_joint[legs]] = robot.servo_of_joint[other]
+    return replace(
+        standing,
+        q=standing.q[joints],
+        target=None if standing.target is None else standing.target[joints],
+        effort=standing.effort[motors],
+        effort_sd=standing.effort_sd[motors],
+        is_signed=standing.is_signed[motors],
     )
 
 

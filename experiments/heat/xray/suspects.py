@@ -118,6 +118,8 @@ class Suspects:
     """Floor cause to the equivalent joints, one of each leg."""
     friction: float
     """Mean factor on the gear friction."""
+    log_evidence: float
+    """Logarithm of the probability density of the log, up to a constant."""
     fit: StandingFit
     """State under the best explanation."""
 
@@ -378,15 +380,17 @@ def find_suspects(
         if len(search.fits) == before:
             break
     chance = np.exp(score - score.max())
-    return _told(search, chance / chance.sum())
+    log_evidence = float(score.max() + np.log(chance.sum()))
+    return _told(search, chance / chance.sum(), log_evidence)
 
 
-def _told(search: _Search, chance: FloatArray) -> Suspects:
+def _told(search: _Search, chance: FloatArray, log_evidence: float) -> Suspects:
     """Summarise the weighted hypotheses; equal ankle errors count as the floor.
 
     Args:
         search: search over all hypotheses.
         chance: (n_hypotheses, n_frictions) probabilities of sum 1.
+        log_evidence: as in `Suspects`.
     """
     of_friction, of_each = chance.sum(0), chance.sum(1)
     singles = [search.place[k,] for k in range(len(search.names))]
@@ -417,6 +421,7 @@ def _told(search: _Search, chance: FloatArray) -> Suspects:
         by_joint={search.names[k]: found[k,] for k in range(n)},
         ankles=dict(zip(FLOOR_CAUSES, search.model.ankles, strict=True)),
         friction=float(np.exp(of_friction @ np.log(FRICTIONS))),
+        log_evidence=log_evidence,
         fit=search.fits[best],
     )
 

@@ -17,7 +17,11 @@ from nao_testbed.experiments.heat.xray.losses import (
     LegLosses,
     Saving,
 )
-from nao_testbed.experiments.heat.xray.standing import Standing, find_standing
+from nao_testbed.experiments.heat.xray.standing import (
+    Standing,
+    find_standing,
+    with_exchanged_legs,
+)
 from nao_testbed.experiments.heat.xray.standing_model import Assumptions, StandingModel
 from nao_testbed.experiments.heat.xray.suspects import (
     FLOOR_CAUSES,
@@ -29,7 +33,11 @@ from nao_testbed.experiments.heat.xray.suspects import (
     Suspects,
     find_suspects,
 )
-from nao_testbed.experiments.heat.xray.verdict import Partition, reach_verdict
+from nao_testbed.experiments.heat.xray.verdict import (
+    Partition,
+    probability_exchanged,
+    reach_verdict,
+)
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.sim.recording.run_folder import read_run
 
@@ -64,6 +72,8 @@ class Xray:
     saving: Saving | None
     """Saving by the set-point of the most likely joint; None if no joint is named, or
     none helps."""
+    exchanged: float = 0.0
+    """Probability that the names of the legs are exchanged; 0 for a run folder."""
 
     @property
     def posture(self) -> str | None:
@@ -83,11 +93,13 @@ class Xray:
             legs = self.model.robot.leg_joints
             half = len(legs) // 2
             mirror = dict(zip(legs, (*legs[half:], *legs[:half]), strict=True))
-        return reach_verdict(self.suspects, mirror)
+        return reach_verdict(self.suspects, mirror, self.exchanged)
 
     @cached_property
     def advice(self) -> Advice | str:
         """Cooler stance, or the reason why this log does not determine one."""
+        if self.exchanged > 0.5:
+            return "the names of the legs are probably exchanged"
         if not self.is_explained:
             return "no combination of errors explains the log"
         account = LegAccount(self.model, self.standing, self.suspects.fit)
@@ -131,6 +143,7 @@ class Xray:
             "is_explained": self.is_explained,
             "most_misfit": MAX_MISFIT,
             "named": self.named,
+            "legs_exchanged": self.exchanged,
             "hypotheses": [asdict(one) for one in self.verdict.hypotheses],
             "gear_friction_factor": suspects.friction,
             "best": _explanation_json(suspects.best),
@@ -228,9 +241,15 @@ def xray(
             f"robot {robot.name!r} lacks a leg joint; the X-ray needs a robot "
             "that stands on two legs."
         )
-    standing = find_standing(read_log(cfg.source, robot, cfg.entries), robot)
+    log = read_log(cfg.source, robot, cfg.entries)
+    standing = find_standing(log, robot)
     model = StandingModel(robot, standing, cfg.assumptions)
     suspects = find_suspects(model, on_fit)
+    exchanged = 0.0
+    if log.run_state is None:
+        other = with_exchanged_legs(standing, robot)
+        other_model = StandingModel(robot, other, cfg.assumptions)
+        exchanged = probability_exchanged(suspects, find_suspects(other_model))
     account = LegAccount(model, standing, suspects.fit)
     found = Xray(
         standing=standing,
@@ -238,6 +257,7 @@ def xray(
         suspects=suspects,
         losses=account.losses(),
         saving=None,
+        exchanged=exchanged,
     )
     worst = next((name for name in found.named if name in suspects.by_joint), None)
     if worst is None:
@@ -278,6 +298,12 @@ def undetermined(found: Xray) -> tuple[str, ...]:
         sentences.append(
             "which leg: the log has no accelerometer, and an error of the left leg "
             "is indistinguishable from the opposite error of the right leg."
+        )
+    if found.exchanged > RIVAL:
+        sentences.append(
+            "which leg: the names of the legs may be exchanged "
+            f"({found.exchanged:.0%}). Move a joint by hand and see which column "
+            "follows."
         )
     if seen.temperature is None:
         sentences.append("times to the limit: the log has no temperatures.")

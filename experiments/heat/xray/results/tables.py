@@ -131,6 +131,12 @@ def _is_identified(found: Xray) -> bool:
 
 def _causes_text(found: Xray) -> str:
     suspects = found.suspects
+    if found.exchanged > 0.5:
+        return (
+            "The names of the legs are probably exchanged in this log "
+            f"({found.exchanged:.0%}): exchange left and right, and repeat. No joint "
+            "is named."
+        )
     if not found.is_explained:
         return (
             f"No combination of errors explains this log (up to {MAX_OFF} joints, a "
@@ -301,8 +307,9 @@ def suspects_table(found: Xray) -> DataTable:
     """Return the probability and size of the error of each joint."""
     suspects, load = found.suspects, found.suspects.likeliest_with(LOAD_CAUSE)
     rows = []
+    has_percent = found.is_explained or found.exchanged > 0.5
     for one in found.verdict.hypotheses:
-        percent = f"{one.percent}%" if found.is_explained else NOTHING
+        percent = f"{one.percent}%" if has_percent else NOTHING
         if not one.causes:
             rows.append((one.label, percent, *[NOTHING] * 4))
         for k, name in enumerate(one.causes):

@@ -15,7 +15,10 @@ from nao_testbed.experiments.heat.xray.results.tables import (
     headline,
     suspects_table,
 )
-from nao_testbed.experiments.heat.xray.standing import Standing
+from nao_testbed.experiments.heat.xray.standing import (
+    Standing,
+    with_exchanged_legs,
+)
 from nao_testbed.experiments.heat.xray.standing_model import (
     N_OTHER,
     N_SHARED,
@@ -30,7 +33,12 @@ from nao_testbed.experiments.heat.xray.suspects import (
     _Linear,
     find_suspects,
 )
-from nao_testbed.experiments.heat.xray.verdict import rounded
+from nao_testbed.experiments.heat.xray.verdict import (
+    EXCHANGED,
+    P_EXCHANGED,
+    probability_exchanged,
+    rounded,
+)
 from nao_testbed.experiments.heat.xray.xray import Xray, undetermined
 from nao_testbed.models import BadInput, Robot
 from tests.experiments.heat.xray.conftest import DEGREES, JOINT
@@ -279,6 +287,25 @@ def test_without_an_accelerometer_no_leg_is_named(
     assert sum(one.percent for one in found.verdict.hypotheses) == 100
     assert first.label in said
     assert "has no accelerometer" in said
+
+
+def test_exchanged_legs_name_no_joint(
+    standing: Standing, robot: Robot, suspects: Suspects
+) -> None:
+    other = with_exchanged_legs(standing, robot)
+    assert_allclose(with_exchanged_legs(other, robot).effort, standing.effort)
+    found = found_in(other, robot)
+    chance = probability_exchanged(found.suspects, suspects)
+    found = replace(found, exchanged=chance)
+    assert chance > 0.99
+    assert not found.named
+    assert "legs are probably exchanged in this log (100%)" in headline(found)
+    assert "exchanged" in str(found.advice)
+    assert sum(one.percent for one in found.verdict.hypotheses) == 100
+    rows = [row.cells[:2] for row in suspects_table(found).rows]
+    assert (EXCHANGED, "100%") in rows
+    own = probability_exchanged(suspects, found.suspects)
+    assert own < P_EXCHANGED, "right names are not doubted"
 
 
 @given(st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=9))
