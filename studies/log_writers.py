@@ -141,6 +141,55 @@ def unitree(
     return path
 
 
+def booster(frame: Frame, robot: Robot, folder: Path) -> Path:
+    """Write a state of Booster: a temperature for each motor, time in ms."""
+    columns: dict[str, object] = {
+        "timestamp_ms": (1000.0 * frame["time_s"]).round().astype(int)
+    }
+    for i, n in enumerate(robot.joint_names):
+        motor = robot.motor_names[motor_at(robot, n)]
+        values: dict[str, object] = {
+            "q": frame[f"q.{n}"],
+            "dq": frame[f"v.{n}"],
+            "tau_est": torque(frame, robot, n),
+            "temperature": frame[f"temperature.{motor}"],
+        }
+        columns |= {f"motor_state_serial[{i}].{k}": one for k, one in values.items()}
+    for i, axis in enumerate("xyz"):
+        columns[f"imu_state.acc[{i}]"] = frame[f"accelerometer.{axis}"]
+    path = folder / "booster.csv"
+    pd.DataFrame(columns).to_csv(path, index=False)
+    return path
+
+
+def echo(frame: Frame, robot: Robot, folder: Path) -> Path:
+    """Write a JointState as `ros2 topic echo --csv`: no header, velocities empty."""
+    joints = members(frame, "q")
+    ns = (1e9 * (EPOCH_S + frame["time_s"])).round().astype(np.int64)
+    columns: dict[str, object] = {"s": ns // 10**9, "ns": ns % 10**9, "frame": ""}
+    columns |= {f"name{i}": n for i, n in enumerate(joints)}
+    columns |= {f"position{i}": frame[f"q.{n}"] for i, n in enumerate(joints)}
+    columns |= {"velocity": ""}
+    columns |= {f"effort{n}": torque(frame, robot, n) for n in joints}
+    path = folder / "echo.csv"
+    pd.DataFrame(columns).to_csv(path, index=False, header=False)
+    return path
+
+
+def records(frame: Frame, robot: Robot, folder: Path) -> Path:
+    """Write a JointState as an array of JSON objects, with lists."""
+    joints = members(frame, "q")
+    efforts = np.column_stack([torque(frame, robot, n) for n in joints]).tolist()
+    angles = frame[[f"q.{n}" for n in joints]].to_numpy().tolist()
+    rows = [
+        {"time": t, "name": joints, "position": q, "effort": tau}
+        for t, q, tau in zip(frame["time_s"], angles, efforts, strict=True)
+    ]
+    path = folder / "records.json"
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    return path
+
+
 def bag(frame: Frame, _robot: Robot, folder: Path, kind: str = "mcap") -> Path:
     """Write a bag of ROS 2 (mcap, sqlite3) or ROS 1 (bag).
 
@@ -257,7 +306,10 @@ def long(frame: Frame, _robot: Robot, folder: Path, hours: float = 2.0) -> Path:
 def write_all(frame: Frame, robot: Robot, folder: Path) -> list[Path]:
     """Write a log of each program that fits the robot; return the paths."""
     folder.mkdir(parents=True, exist_ok=True)
-    of_robot = almemory if members(frame, "fsr") else unitree
+    of_robot: Writer = almemory if members(frame, "fsr") else unitree
+    if robot.base_link == "Trunk":
+        of_robot = booster
     bags = [partial(bag, kind=kind) for kind in ("mcap", "bag")]
-    writers: tuple[Writer, ...] = (plotjuggler, rostopic, of_robot, *bags, lerobot)
+    texts: tuple[Writer, ...] = (plotjuggler, rostopic, echo, records, of_robot)
+    writers: tuple[Writer, ...] = (*texts, *bags, lerobot)
     return [writer(frame, robot, folder) for writer in writers]

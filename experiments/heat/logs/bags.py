@@ -6,14 +6,18 @@ DiagnosticArray have the name of the joint or status in place of its number, as 
 """
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nao_testbed.controllers.stiffness.kernels import BoolArray, IndexArray
+from nao_testbed.experiments.heat.logs.record import LONG_ROWS
 from nao_testbed.models import BadInput
 from nao_testbed.models.errors import ExtraMissing
 from nao_testbed.models.values import FloatArray
@@ -22,6 +26,17 @@ ENDINGS = frozenset({".bag", ".mcap", ".db3"})
 MAX_ITEMS = 64
 """Longest list that is read; longer ones are images or point clouds, not joints."""
 TIME = "__time"
+KINDS = ("<f8", "<f4", "<i8", "<u8", "<i4", "<u4", "<i2", "<u2", "i1", "u1")
+"""Types of numbers in the bytes of a message."""
+LONG_BYTES = 8192
+"""Size above which the layout of a message is not learnt, which would take long."""
+SIGN = 0x80
+"""Bit of the last byte that is the sign of a signed number."""
+LEARN_AFTER, TOGETHER = 100, 1000
+"""Number of messages of a topic after which its layout is learnt, and number of
+messages that are decoded together."""
+CLOCK = 1e5
+"""Size from which a number may be a clock, which keeps double precision."""
 JOINT_FIELDS = ("position", "velocity", "effort")
 
 
@@ -31,11 +46,132 @@ def is_bag(path: Path) -> bool:
 
 
 class MessageBlock:
-    """Messages of equal fields."""
+    """Messages of equal fields: one at a time, and chunks of messages."""
 
     def __init__(self) -> None:
         """Start without messages."""
         self.stamps, self.values = array("q"), array("d")
+        self.chunks: list[tuple[IndexArray, NDArray[Any]]] = []
+        """(n,) stamps and (m, n) numbers of n messages with m fields."""
+
+    def all_stamps(self) -> IndexArray:
+        """Return the (n,) stamps of all messages in ns."""
+        ones = np.frombuffer(self.stamps, np.int64)
+        return np.concatenate([ones, *(stamps for stamps, _ in self.chunks)])
+
+    def field(self, k: int, fields: int) -> NDArray[Any]:
+        """Return the (n,) numbers of field k of all messages."""
+        ones = np.frombuffer(self.values)[k::fields]
+        parts = [ones] if ones.size else []
+        return np.concatenate([*parts, *(numbers[k] for _, numbers in self.chunks)])
+
+
+class MessageLayout:
+    """Places of a message's numbers in its bytes, learnt by changing single bytes.
+
+    Messages with the same names then differ only in these bytes, and in bytes without
+    an effect, such as those of the stamp.
+    """
+
+    def __init__(self, read: Callable[[bytes], dict[str, float]], raw: bytes) -> None:
+        """Learn the layout from one message.
+
+        Args:
+            read: function that returns the numbers of a message by name.
+            raw: bytes of a message.
+
+        Raises:
+            ValueError: there is no such layout, as in a message with numbers as text,
+                or the message is long, as that of a camera.
+        """
+        numbers = read(raw)
+        if not numbers or len(raw) > LONG_BYTES:
+            raise ValueError(len(raw))
+        self._raw = np.frombuffer(raw, np.uint8)
+        self.names = tuple(numbers)
+        values = np.array([*numbers.values()])
+        places: list[tuple[int, str]] = []
+        fixed: list[int] = []
+        k = 0
+        while k < len(raw):
+            changed = self._changed(read, k)
+            kind = "u1"
+            if changed is None:
+                fixed.append(k)
+            elif (differs := _differs(values, changed)).any():
+                kind = self._kind(read, k, int(differs.argmax()), values, changed)
+                places.append((k, kind))
+            k += np.dtype(kind).itemsize
+        if len(places) != len(self.names):
+            raise ValueError(raw)
+        self._fixed = np.array(fixed, np.intp)
+        self._groups = []
+        for kind in {kind for _, kind in places}:
+            columns = [i for i, place in enumerate(places) if place[1] == kind]
+            starts = np.array([places[i][0] for i in columns])
+            index = starts[:, np.newaxis] + np.arange(np.dtype(kind).itemsize)
+            self._groups.append((kind, columns, index.ravel()))
+
+    def _changed(
+        self, read: Callable[[bytes], dict[str, float]], k: int, bit: int = 1
+    ) -> FloatArray | None:
+        """Return the numbers with a bit of byte k changed; None if the names change."""
+        other = bytearray(self._raw.tobytes())
+        other[k] ^= bit
+        try:
+            found = read(bytes(other))
+        except Exception:  # noqa: BLE001  # the bytes may be no message any more
+            return None
+        return np.array([*found.values()]) if tuple(found) == self.names else None
+
+    def _kind(
+        self,
+        read: Callable[[bytes], dict[str, float]],
+        k: int,
+        number: int,
+        values: FloatArray,
+        changed: FloatArray,
+    ) -> str:
+        """Return the type of the number that begins at byte k."""
+        for kind in KINDS:
+            size = np.dtype(kind).itemsize
+            part = self._raw[k : k + size].copy()
+            if part.size < size:
+                continue
+            ends = [(values, part.copy())]
+            part[0] ^= 1
+            ends.append((changed, part.copy()))
+            part[0] ^= 1
+            part[-1] ^= SIGN
+            last = self._changed(read, k + size - 1, SIGN)
+            if last is None:
+                continue
+            ends.append((last, part))
+            seen = np.array([float(p.view(kind)[0]) for _, p in ends])
+            said = np.array([numbers[number] for numbers, _ in ends])
+            others = np.delete(changed, number), np.delete(values, number)
+            if not _differs(seen, said).any() and not _differs(*others).any():
+                return kind
+        raise ValueError(k)
+
+    def numbers(self, messages: Sequence[bytes]) -> tuple[FloatArray, BoolArray]:
+        """Return the (n, m) numbers of messages of this size, and (n,) if they fit."""
+        rows = np.frombuffer(b"".join(messages), np.uint8).reshape(len(messages), -1)
+        fits = (rows[:, self._fixed] == self._raw[self._fixed]).all(axis=1)
+        found = np.empty((len(rows), len(self.names)))
+        for kind, columns, index in self._groups:
+            found[:, columns] = np.ascontiguousarray(rows[:, index]).view(kind)
+        return found, fits
+
+    @property
+    def size(self) -> int:
+        """Number of bytes."""
+        return self._raw.size
+
+
+def _differs(one: FloatArray, other: FloatArray) -> BoolArray:
+    """Return True where two numbers have different bits, as NaN and NaN may have."""
+    return np.asarray(one.view(np.int64) != other.view(np.int64))
 
 
 class BagTable:
@@ -50,20 +186,22 @@ class BagTable:
     ) -> None:
         """Store the blocks: names of the columns to their values."""
         self.path, self._blocks = path, blocks
-        stamps = [np.frombuffer(block.stamps, np.int64) for block in blocks.values()]
-        self._stamps = np.unique(np.concatenate(stamps))
+        stamps = {names: block.all_stamps() for names, block in blocks.items()}
+        self._stamps = np.unique(np.concatenate([*stamps.values()]))
+        self._rows = {n: np.searchsorted(self._stamps, s) for n, s in stamps.items()}
         self.names = [TIME, *dict.fromkeys(n for names in blocks for n in names)]
 
     def numbers(self, name: str) -> FloatArray:
         """Return the (n,) numbers of a column, NaN in rows of other messages."""
         if name == TIME:
             return 1e-9 * self._stamps.astype(np.float64)
-        values = np.full(self._stamps.size, np.nan)
+        values = np.empty(0)
         for names, block in self._blocks.items():
             if name in names:
-                column = np.frombuffer(block.values)[names.index(name) :: len(names)]
-                stamps = np.frombuffer(block.stamps, np.int64)
-                values[np.searchsorted(self._stamps, stamps)] = column
+                field = block.field(names.index(name), len(names))
+                if not values.size:
+                    values = np.full(self._stamps.size, np.nan, field.dtype)
+                values[self._rows[names]] = field
         return values
 
     def first_text(self, _name: str) -> str:
@@ -87,13 +225,17 @@ def read_bag(path: Path) -> BagTable:
     try:
         store = get_typestore(Stores.ROS2_HUMBLE)
         with AnyReader([path], default_typestore=store) as reader:
+            topics: dict[int, _Topic] = {}
             for connection, stamp, raw in reader.messages():
-                message = reader.deserialize(raw, connection.msgtype)
-                numbers = dict(_numbers(connection.topic, message))
-                if names := tuple(numbers):
-                    block = blocks.setdefault(names, MessageBlock())
-                    block.stamps.append(stamp)
-                    block.values.extend(numbers.values())
+                topic = topics.get(id(connection))
+                if topic is None:
+                    read = partial(_read, reader, connection)
+                    is_long = connection.msgcount > LONG_ROWS
+                    topic = _Topic(read, blocks, is_long=is_long)
+                    topics[id(connection)] = topic
+                topic.add(stamp, raw)
+            for topic in topics.values():
+                topic.flush()
     except (AnyReaderError, OSError, ValueError, KeyError) as error:
         text = next(iter(str(error).splitlines()), type(error).__name__)
         raise BadInput(
@@ -105,6 +247,63 @@ def read_bag(path: Path) -> BagTable:
             f"{path} has no numbers in its topics; give a bag with joint states."
         )
     return BagTable(path, blocks)
+
+
+def _read(reader: Any, connection: Any, raw: bytes) -> dict[str, float]:
+    message = reader.deserialize(raw, connection.msgtype)
+    return dict(_numbers(connection.topic, message))
+
+
+class _Topic:
+    """Messages of one topic; those of one layout are decoded together."""
+
+    def __init__(
+        self,
+        read: Callable[[bytes], dict[str, float]],
+        blocks: dict[tuple[str, ...], MessageBlock],
+        *,
+        is_long: bool,
+    ) -> None:
+        self._read, self._blocks, self._is_long = read, blocks, is_long
+        self._layout: MessageLayout | None = None
+        self._count = 0
+        self._stamps: list[int] = []
+        self._waiting: list[bytes] = []
+
+    def add(self, stamp: int, raw: bytes) -> None:
+        """Add a message."""
+        self._count += 1
+        if self._count == LEARN_AFTER:
+            with suppress(ValueError):
+                self._layout = MessageLayout(self._read, raw)
+        if self._layout is None or len(raw) != self._layout.size:
+            self._add_one(stamp, raw)
+            return
+        self._stamps.append(stamp)
+        self._waiting.append(raw)
+        if len(self._waiting) == TOGETHER:
+            self.flush()
+
+    def flush(self) -> None:
+        """Decode the messages that wait."""
+        if self._layout is None or not self._waiting:
+            return
+        numbers, fits = self._layout.numbers(self._waiting)
+        block = self._blocks.setdefault(self._layout.names, MessageBlock())
+        kept = np.ascontiguousarray(numbers[fits].T)
+        if self._is_long and np.nanmax(np.abs(kept), initial=0.0) < CLOCK:
+            kept = kept.astype(np.float32)
+        block.chunks.append((np.array(self._stamps, np.int64)[fits], kept))
+        for k in np.flatnonzero(~fits).tolist():
+            self._add_one(self._stamps[k], self._waiting[k])
+        self._stamps, self._waiting = [], []
+
+    def _add_one(self, stamp: int, raw: bytes) -> None:
+        numbers = self._read(raw)
+        if names := tuple(numbers):
+            block = self._blocks.setdefault(names, MessageBlock())
+            block.stamps.append(stamp)
+            block.values.extend(numbers.values())
 
 
 def _numbers(name: str, value: Any) -> Iterator[tuple[str, float]]:

@@ -180,6 +180,10 @@ def match_columns(
         has_time |= _is_time(one)
         names.add(one.name)
         found.append(one)
+    if not any(map(_is_time, found)):  # "Uhr [s]"
+        units = ((column, _without_unit(column)[1]) for column in rest)
+        times = [Match(c, f"{TIME}_{u}", TIME) for c, u in units]
+        found += [one for one in times if _is_time(one)][:1]
     return found
 
 
@@ -285,8 +289,8 @@ def order_of_numbers(
 ) -> tuple[str, dict[int, str]]:
     """Return the source of the order of numbered joints, and the joint of each number.
 
-    If several orders have joints of the robot, the selected one keeps the angles within
-    the joint limits and makes the legs most similar.
+    If several orders have joints of the robot, the selected one has as many joints as
+    the log, keeps the angles within the limits and makes the legs most similar.
 
     Args:
         numbers: numbers of the columns.
@@ -296,15 +300,17 @@ def order_of_numbers(
     Raises:
         BadInput: no order is known for this robot.
     """
-    fits: list[tuple[float, int, str, dict[int, str]]] = []
+    fits: list[tuple[bool, float, int, str, dict[int, str]]] = []
     for title, names in _table()[1].items():
         joints = [member_of(name, robot) for name in names]
         if None in joints:
             continue
         known = {i: str(joint) for i, joint in enumerate(joints) if i in numbers}
-        fits.append((_oddness(known, angles, robot), len(fits), title, known))
+        has_others = len(names) != len(numbers)
+        oddness = _oddness(known, angles, robot)
+        fits.append((has_others, oddness, len(fits), title, known))
     if fits:
-        _, _, title, known = min(fits)
+        *_, title, known = min(fits)
         return title, known
     if len(numbers) == len(robot.joint_names) and min(numbers) == 0:
         return f"{robot.name}'s", dict(enumerate(robot.joint_names))
@@ -327,6 +333,15 @@ def _oddness(
         if other in at and re.search("pitch|knee", name, re.IGNORECASE):
             total += abs(angle - at[other])
     return total
+
+
+def nanoseconds_beside(column: str, columns: Sequence[str]) -> str | None:
+    """Return the column with the nanoseconds of a stamp's seconds, if there is one."""
+    stem = re.sub(r"stamp[./_: ]secs?$", "", column)
+    rest = column.removeprefix(stem)
+    names = [rest.replace("sec", "nanosec"), rest.replace("sec", "nsec")]
+    wanted = [stem + name for name in names if rest]
+    return next((name for name in wanted if name in columns), None)
 
 
 def time_unit(path: Path, column: str, values: FloatArray) -> str:

@@ -15,30 +15,26 @@ from nao_testbed.experiments.heat.logs.columns import (
     TIME,
     Match,
     match_columns,
+    nanoseconds_beside,
     of_motor,
     order_of_numbers,
     read_map,
     time_unit,
 )
 from nao_testbed.experiments.heat.logs.doubts import doubt
-from nao_testbed.experiments.heat.logs.record import Columns, Log, Repair
+from nao_testbed.experiments.heat.logs.record import LONG_ROWS, Columns, Log, Repair
 from nao_testbed.experiments.heat.logs.signals import SIGNALS, Scale, find_signal
 from nao_testbed.experiments.heat.logs.tables import (
     FrameTable,
     LogTable,
     read_csv,
     read_data_set,
-    read_json_lines,
     read_parquet,
 )
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.recording.channels import TIME_COLUMN
 from nao_testbed.sim.recording.run_folder import read_run
-
-LONG_ROWS = 100_000
-"""Number of rows above which signals are kept in single precision, to save memory:
-an angle is then exact to 1e-7 rad. The time keeps double precision."""
 
 
 def read_log(
@@ -61,7 +57,7 @@ def read_log(
 
 
 def table_of(path: Path) -> LogTable:
-    """Open a run folder, bag, LeRobot data set, Parquet, JSON lines or CSV file.
+    """Open a run folder, bag, LeRobot data set, Parquet, JSON or CSV file.
 
     Raises:
         BadInput: the source cannot be read, or has no rows.
@@ -76,8 +72,6 @@ def table_of(path: Path) -> LogTable:
     if path.is_dir():
         run = read_run(path)
         return FrameTable(run.folder, run.frame.reset_index(), run.state)
-    if path.suffix.lower() in {".jsonl", ".ndjson"}:
-        return read_json_lines(path)
     if path.suffix.lower() in {".parquet", ".pq"}:
         return read_parquet(path)
     return read_csv(path)
@@ -96,10 +90,11 @@ def _log_of(table: LogTable, robot: Robot | None, entries: Sequence[str]) -> Log
     for one in matches:
         name = one.name
         if name == TIME:
-            name = time_unit(table.path, one.column, columns[one.column])
+            is_clock = ":" in table.first_text(one.column)
+            values = columns[one.column]
+            name = "time_s" if is_clock else time_unit(table.path, one.column, values)
             what = f"times in {one.column} read as {name.removeprefix('time_')}"
-            rows = columns[one.column].size
-            repairs.append(Repair(kind="unit", rows=rows, what=what))
+            repairs.append(Repair(kind="unit", rows=values.size, what=what))
         done.append(one._replace(name=name))
     done, said = _named(done, columns, robot)
     dialects = dict.fromkeys(m.dialect for m in done if m.dialect not in {OWN, TIME})
@@ -125,6 +120,8 @@ def _read_columns(table: LogTable, matches: list[Match]) -> dict[str, FloatArray
     block: NDArray[Any] = np.empty((0, 0), np.float32)  # one: the heap stays compact
     for k, match in enumerate(matches):
         values = table.numbers(match.column)
+        if rest := nanoseconds_beside(match.column, table.names):
+            values = values + 1e-9 * table.numbers(rest)
         is_long = values.size > LONG_ROWS and values.dtype != np.float32
         if is_long and match.name not in {TIME, *SIGNALS[TIME_COLUMN]}:
             if not block.size:

@@ -17,6 +17,9 @@ from nao_testbed.sim.recording.channels import TIME_COLUMN
 
 Columns = Mapping[str, FloatArray]
 """Member to (n,) values."""
+LONG_ROWS = 100_000
+"""Number of rows above which signals are kept in single precision, to save memory:
+an angle is then exact to 1e-7 rad. The time keeps double precision."""
 LARGEST_CURRENT_A = 20.0
 """Largest plausible current of a joint where the robot is not known."""
 BEYOND_STOP_RAD = 0.35

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from nao_testbed.experiments.heat.logs.bags import JOINT_FIELDS
 from nao_testbed.models import BadInput
 from nao_testbed.models.files import read_bytes, read_text
 from nao_testbed.models.values import FloatArray, number_of
@@ -33,7 +34,14 @@ MISSING = frozenset({"", "-", "na", "n/a", "nan", "none", "null"})
 MAX_BAD_CELLS = 5
 """Largest number of invalid cells listed in a message."""
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
-_DATE = re.compile(r"\s*\d{4}-\d\d-\d\d[T ]\d\d:")
+_DATE = re.compile(r"\s*\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:")
+_CLOCK = re.compile(r"\s*\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\s*")
+_LIST = re.compile(
+    r"\s*(?:array\()?(?:'\w', *)?[\[(](.*?)[\])](?:, dtype=\w+)?\)?\s*", re.DOTALL
+)
+_JSON = re.compile(r"\s*[\[{]")
+_ECHO = re.compile(r"(?:---)?\s*\w+:\s*\n\s+\w+:")
+"""First lines of a message as printed by `ros2 topic echo`."""
 _COMMENT = re.compile(r"#|//|%(?!time)")
 
 
@@ -101,6 +109,10 @@ class FrameTable:
         values = self._frame[name]
         if values.dtype.kind == "M":
             return _seconds(values)
+        is_text = values.dtype.kind == "O" and isinstance(values.iloc[0], str)
+        times = _times(values.astype(str).tolist()) if is_text else None
+        if times is not None:
+            return times
         if values.dtype.kind not in "iuf":
             example = values.iloc[0] if len(values) else values.dtype
             raise BadInput(
@@ -197,31 +209,61 @@ def read_data_set(path: Path, files: Sequence[Path]) -> FrameTable:
     return FrameTable(path, pd.concat(frames, ignore_index=True))
 
 
-def read_json_lines(path: Path) -> FrameTable:
-    """Read a file with a JSON object in each line; `motor_state.0.q` is a column.
+def read_records(path: Path) -> FrameTable:
+    """Read JSON objects, or the YAML documents of `ros2 topic echo`, one for each row.
+
+    The objects are in an array, or one in each line; `motor_state.0.q` is a column.
 
     Raises:
-        BadInput: a line is not a JSON object, or there is none.
+        BadInput: the text has other contents, or no rows.
     """
     import pandas as pd  # noqa: PLC0415  # slow
 
+    text = _text_of(path)
     rows = []
-    for number, line in enumerate(read_text(path).splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except ValueError:
-            row = None
-        if not isinstance(row, dict):
+    records = _json_records(text) if _JSON.match(text) else _yaml_records(path, text)
+    for place, record in records:
+        if not isinstance(record, dict):
             raise BadInput(
-                f"{path}:{number}: the line is not a JSON object; give one in each "
-                "line, or a CSV file."
+                f"{path}{place}: this is not a JSON object; give an object such as "
+                '{"time_s": 0.0, "q.JOINT": 0.1} in each line or in an array, or '
+                "a CSV file."
             )
-        rows.append(dict(_leaves("", row)))
+        rows.append(dict(_leaves("", record)))
     if not rows:
         raise BadInput(f"{path} has no rows; give a file with data.")
     return FrameTable(path, pd.DataFrame(rows))
+
+
+def _json_records(text: str) -> Iterator[tuple[str, object]]:
+    """Yield the objects of an array, or of lines, with their places."""
+    with suppress(ValueError):
+        whole = json.loads(text)
+        if isinstance(whole, list):
+            yield from ((f", record {k + 1}", one) for k, one in enumerate(whole))
+            return
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip():
+            record = None
+            with suppress(ValueError):
+                record = json.loads(line)
+            yield f":{number}", record
+
+
+def _yaml_records(path: Path, text: str) -> Iterator[tuple[str, object]]:
+    import yaml  # noqa: PLC0415  # slow
+
+    try:
+        documents = yaml.load_all(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        yield from (
+            (f", message {k + 1}", one) for k, one in enumerate(documents) if one
+        )
+    except yaml.YAMLError as error:
+        why = str(error).splitlines()[0]
+        raise BadInput(
+            f"{path} cannot be read as messages of `ros2 topic echo`: {why}; give the "
+            "whole output, or record a bag."
+        ) from error
 
 
 def _leaves(name: str, value: object) -> Iterator[tuple[str, float | str | None]]:
@@ -269,6 +311,21 @@ def _item_names(path: Path, column: str) -> list[str]:
     return []
 
 
+def _times(texts: Sequence[str]) -> FloatArray | None:
+    """Return dates in s since 1970, or times of day in s; None: neither."""
+    import pandas as pd  # noqa: PLC0415  # slow
+
+    if _CLOCK.fullmatch(texts[0]):
+        words = pd.Series(texts).str.strip().str.replace(",", ".")
+        clock = pd.to_timedelta(words, errors="coerce")
+        return np.asarray(clock.dt.total_seconds(), np.float64)
+    if not _DATE.match(texts[0]):
+        return None
+    words = pd.Series(texts).str.replace("/", "-").str.replace(",", ".")
+    times = pd.to_datetime(words, errors="coerce", format="ISO8601")
+    return _seconds(times) if times.dtype.kind == "M" else None
+
+
 def _seconds(times: "pd.Series[pd.Timestamp]") -> FloatArray:
     """Return date times in s since 1970, NaN for missing ones."""
     import pandas as pd  # noqa: PLC0415  # slow
@@ -288,15 +345,7 @@ def _read_rows(path: Path) -> tuple[list[str], _Rows]:
         BadInput: the file cannot be read, has no header or no rows, names a column
             twice, or its rows differ in length.
     """
-    try:
-        text = _text_of(path)
-    except UnicodeDecodeError:
-        raise BadInput(f"{path} is not UTF-8 text; save it as CSV (UTF-8).") from None
-    except OSError as error:
-        raise BadInput(
-            f"{path} cannot be read: {error.strerror or error}; give a run folder, "
-            "a CSV file or a Parquet file."
-        ) from error
+    text = _text_of(path)
     every = [
         (number, line)
         for number, line in enumerate(text.splitlines(), start=1)
@@ -312,25 +361,15 @@ def _read_rows(path: Path) -> tuple[list[str], _Rows]:
     if before and _is_numbers(lines[0][1]):  # the header is a comment
         lines.insert(0, (before[-1][0], before[-1][1].lstrip("#/% ")))
     separator = max(SEPARATORS, key=lines[0][1].count)
-    has_separator = separator in lines[0][1]
-    rows: _Rows = []
-    for number, line in lines:
-        try:
-            cells = (
-                next(csv.reader([line], delimiter=separator, skipinitialspace=True))
-                if has_separator
-                else line.split()
-            )
-        except csv.Error as error:
-            raise BadInput(
-                f"{path}:{number}: a cell cannot be read: {error}; check its "
-                "quotation marks."
-            ) from error
-        rows.append((number, cells))
+    if separator in lines[0][1]:
+        rows = _cells(path, lines, separator)
+    else:
+        rows = [(number, line.split()) for number, line in lines]
     if rows[0][1][-1] == "" or all(len(c) > len(rows[0][1]) for _, c in rows[1:]):
         rows = [(n, c[:-1] if c and not c[-1].strip() else c) for n, c in rows]
-    (first, names), *body = rows
-    header = _header_of(path, first, names)
+    header = _echoed(rows[0][1])
+    body = rows if header else rows[1:]
+    header = header or _header_of(path, *rows[0])
     if not body:
         raise BadInput(f"{path} has a header and no rows; give a file with data.")
     if len(body) > 1 and len(body[0][1]) == len(header) and _is_units(body):
@@ -342,7 +381,84 @@ def _read_rows(path: Path) -> tuple[list[str], _Rows]:
                 f"{path}:{number}: {len(cells)} cells in this row, {len(header)} in "
                 "the header; give every row as many."
             )
-    return header, body
+    return _without_list_cells(path, header, body)
+
+
+def _cells(path: Path, lines: list[tuple[int, str]], separator: str) -> _Rows:
+    """Return the cells of each row; a cell in quotation marks may have several lines.
+
+    Raises:
+        BadInput: a cell cannot be read.
+    """
+    reader = csv.reader(
+        (line + "\n" for _, line in lines), delimiter=separator, skipinitialspace=True
+    )
+    rows: _Rows = []
+    while (begin := reader.line_num) < len(lines):
+        try:
+            rows.append((lines[begin][0], next(reader)))
+        except csv.Error as error:
+            raise BadInput(
+                f"{path}:{lines[begin][0]}: a cell cannot be read: {error}; check its "
+                "quotation marks."
+            ) from error
+    return rows
+
+
+def _echoed(cells: list[str]) -> list[str]:
+    """Return names for a JointState of `ros2 topic echo --csv`, which writes none.
+
+    A row has seconds, nanoseconds and frame; the names of the joints; their positions,
+    velocities and efforts, or an empty cell. Empty for the cells of another file.
+    """
+    n = next((k for k, cell in enumerate(cells[3:]) if _is_numbers(cell)), 0)
+    if not n or not all(cell.isdecimal() for cell in cells[:2]):
+        return []
+    names = ["stamp.sec", "stamp.nanosec", "frame_id", *(f"name.{i}" for i in range(n))]
+    for field in JOINT_FIELDS:
+        is_empty = len(names) < len(cells) and not cells[len(names)].strip()
+        names += [field] if is_empty else [f"{field}.{i}" for i in range(n)]
+    names = names[: len(cells)]
+    return names if len(names) == len(cells) else []
+
+
+def _without_list_cells(
+    path: Path, header: list[str], body: _Rows
+) -> tuple[list[str], _Rows]:
+    """Return rows in which each item of a list in a cell has its own column.
+
+    Raises:
+        BadInput: the lists of a column differ in length.
+    """
+    sizes = {k: len(_items(c)) for k, c in enumerate(body[0][1]) if _LIST.fullmatch(c)}
+    if not sizes:
+        return header, body
+    spread: _Rows = []
+    for number, cells in body:
+        row: list[str] = []
+        for k, cell in enumerate(cells):
+            items = _items(cell) if k in sizes else [cell]
+            if k in sizes and not cell.strip():
+                items = [""] * sizes[k]
+            if len(items) != sizes.get(k, 1):
+                raise BadInput(
+                    f"{path}:{number}: the list of column {header[k]!r} has "
+                    f"{len(items)} items, that of the first row {sizes[k]}; give "
+                    "every row as many."
+                )
+            row += items
+        spread.append((number, row))
+    names = []
+    for k, name in enumerate(header):
+        names += [f"{name}.{i}" for i in range(sizes[k])] if k in sizes else [name]
+    return names, spread
+
+
+def _items(cell: str) -> list[str]:
+    """Return the items of a list such as `[0.1, 0.2]`, `['a' 'b']` or `(1; 2)`."""
+    found = _LIST.fullmatch(re.sub(r"np\.\w+\((.*?)\)", r"\1", cell))
+    items = re.split(r"[,;\s]+", found[1].strip(" ,;\n")) if found else [cell]
+    return [item.strip("'\"") for item in items]
 
 
 def _header_of(path: Path, first: int, names: list[str]) -> list[str]:
@@ -369,12 +485,23 @@ def _header_of(path: Path, first: int, names: list[str]) -> list[str]:
 
 
 def _text_of(path: Path) -> str:
-    """Return the text of a file in UTF-8, or as Excel writes it: UTF-16, Windows."""
+    """Return the text of a file in UTF-8, or as Excel writes it: UTF-16, Windows.
+
+    Raises:
+        BadInput: the file cannot be read, or is no text.
+    """
     try:
-        return read_text(path, "utf-8-sig")
-    except UnicodeDecodeError:
-        is_utf16 = read_bytes(path)[:2] in {b"\xff\xfe", b"\xfe\xff"}
-        return read_text(path, "utf-16" if is_utf16 else "cp1252")
+        data = read_bytes(path)
+    except OSError as error:
+        raise BadInput(
+            f"{path} cannot be read: {error.strerror or error}; give a run folder, "
+            "a CSV file or a Parquet file."
+        ) from error
+    is_utf16 = data[:2] in {b"\xff\xfe", b"\xfe\xff"}
+    for encoding in ("utf-16",) if is_utf16 else ("utf-8-sig", "cp1252"):
+        with suppress(UnicodeDecodeError):
+            return data.decode(encoding)
+    raise BadInput(f"{path} is not UTF-8 text; save it as CSV (UTF-8).")
 
 
 def _is_units(body: _Rows) -> bool:
@@ -418,12 +545,8 @@ class CsvTable:
                 return np.array([float(text) for text in texts])
             except ValueError:
                 pass  # empty cells, decimal commas, dates, or not a number
-        if _DATE.match(texts[0]):
-            import pandas as pd  # noqa: PLC0415  # slow
-
-            times = pd.to_datetime(pd.Series(texts), errors="coerce", format="ISO8601")
-            if times.dtype.kind == "M":
-                return _seconds(times)
+        if (times := _times(texts)) is not None:
+            return times
         values, bad = [], []
         for (number, _), cell in zip(self._rows, texts, strict=True):
             text = cell.strip().removesuffix(" sec")  # as MATLAB writes it
@@ -479,9 +602,11 @@ class LongCsvTable:
         names, self._first = ([cell.strip() for cell in row] for row in rows)
         is_plain = len(names) == len(self._first) == len({*names, ""}) - 1
         is_other = any(
-            _DECIMAL_COMMA.fullmatch(c) or _DATE.match(c) for c in self._first
+            form.match(c)
+            for c in self._first
+            for form in (_DECIMAL_COMMA, _DATE, _CLOCK, _LIST)
         )
-        is_other |= separator not in head
+        is_other |= separator not in head or any(map(_is_number, names))
         if not is_plain or is_other or _COMMENT.match(head) or _is_numbers(head):
             raise ValueError(head)
         self.names = names
@@ -568,11 +693,17 @@ def _is_number(cell: str) -> bool:
 
 
 def read_csv(path: Path) -> LogTable:
-    """Read a text file.
+    """Read a text file: CSV, JSON or messages of `ros2 topic echo`.
 
     Raises:
         BadInput: the file cannot be read, or has no rows.
     """
+    head = ""
+    if path.is_file():
+        with path.open("rb") as file:
+            head = file.read(200).decode("utf-8-sig", "replace")
+    if _JSON.match(head) or _ECHO.match(head):
+        return read_records(path)
     if path.is_file() and path.stat().st_size > LONG_BYTES:
         import pyarrow as pa  # noqa: PLC0415  # slow
 

@@ -22,7 +22,7 @@ from nao_testbed.experiments.regression.replay import (
     replay_controllers,
 )
 from nao_testbed.experiments.server.naoqi.run_serve import open_log
-from nao_testbed.models import BadInput, Robot
+from nao_testbed.models import BadInput, Robot, load_robot
 from studies import log_writers as writers
 from studies.log_writers import Writer
 from tests.experiments.heat.logs.conftest import G1
@@ -61,6 +61,8 @@ def assert_alike(seen: Standing, own: Standing, robot: Robot) -> None:
     [
         (writers.plotjuggler, "target temperature accelerometer"),
         (writers.rostopic, ""),
+        (writers.echo, ""),
+        (writers.records, ""),
         (writers.almemory, "target temperature accelerometer fsr"),
         (writers.bag, "temperature"),
         (partial(writers.bag, kind="sqlite3"), "temperature"),
@@ -197,6 +199,10 @@ def test_a_time_that_may_be_seconds_or_milliseconds_is_asked_for(
         "time (s)\tTemperature (°C)\n0\t30\n1\t31\n",
         "time [s], temperature_degc\n0, 30\n1, 31\n",
         "time_s,temperature\ns,degC\n0,30\n1,31\n",
+        "Zeit [s];Temperatur;temperature (C)\n0,0;x;30,0\n1,0;y;31,0\n",
+        "Uhr [ms],temperature_degc\n0,30\n1000,31\n",
+        "Date,Time,temperature_degc\n1.2.26,10:59:59.5,30\n1.2.26,11:00:00.5,31\n",
+        "stamp.sec,stamp.nanosec,temperature_degc\n7,500000000,30\n8,500000000,31\n",
         "datetime,temperature (C)\n2026-11-27 10:00:00,30\n2026-11-27 10:00:01,31\n",
     ],
 )
@@ -240,6 +246,19 @@ JSON = [
 ]
 
 
+ECHO = [
+    f"header:\n  stamp:\n    sec: 17\n    nanosec: {k * 10**7}\nname:\n- LKneePitch\n"
+    f"position: [{q}]\nLKneePitch:\n  temp: {t}\n---"
+    for k, q, t in ((0, 0.5, 30), (2, 0.5, 30), (4, 0.6, 31))
+]
+LISTS = ["time,name,position,LKneePitch temp"]
+LISTS += [
+    "0,\"['LKneePitch', 'RKneePitch']\",\"[np.float64(0.5), 0.2]\",30",
+    "0.02,,\"array('d', [0.5, 0.2])\",30",
+    '0.04,,"array([0.6,\n       0.2], dtype=float32)",31',
+]
+
+
 @pytest.mark.parametrize(
     ("name", "lines", "encoding"),
     [
@@ -247,6 +266,9 @@ JSON = [
         ("timetable.csv", MATLAB, "utf-8"),
         ("frame.csv", PANDAS, "utf-8"),
         ("state.jsonl", JSON, "utf-8"),
+        ("state.json", ["[", ",\n".join(JSON), "]"], "utf-8"),
+        ("echo.txt", ECHO, "utf-8"),
+        ("lists.csv", LISTS, "utf-8"),
     ],
 )
 def test_files_of_office_programs_and_json_lines_are_read(
@@ -267,8 +289,33 @@ def test_a_file_without_names_or_objects_is_refused(nao: Robot, tmp_path: Path) 
         read_log(path, nao)
     path = tmp_path / "state.jsonl"
     path.write_text('{"t": 1}\n[1]\n', "utf-8")
-    with pytest.raises(BadInput, match=r"jsonl:2: the line is not a JSON object"):
+    with pytest.raises(BadInput, match=r"jsonl:2: this is not a JSON object"):
         read_log(path, nao)
+    path.write_text("[1]", "utf-8")
+    with pytest.raises(BadInput, match=r"jsonl, record 1: this is not a JSON object"):
+        read_log(path, nao)
+    path = tmp_path / "echo.txt"
+    path.write_text("header:\n  stamp:\n    sec: 17\n  nanosec: {", "utf-8")
+    with pytest.raises(BadInput, match=r"echo\.txt cannot be read as messages of"):
+        read_log(path, nao)
+    path.write_text('t,q\n0,"[1, 2]"\n1,"[1]"\n', "utf-8")
+    with pytest.raises(BadInput, match=r"txt:3: the list of column 'q' has 1 items"):
+        read_log(path, nao)
+
+
+def test_a_state_of_booster_is_read_by_numbers(tmp_path: Path) -> None:
+    robot = load_robot(G1.with_name("t1"))
+    joints, motors = (enumerate(n) for n in (robot.joint_names, robot.motor_names))
+    values = {f"{s}.{name}": 0.01 * k for k, name in joints for s in ("q", "v")}
+    for k, name in motors:
+        values |= {f"current.{name}": 0.1 * k, f"temperature.{name}": 30.0 + k}
+    values |= {f"accelerometer.{axis}": 9.8 * (axis == "z") for axis in "xyz"}
+    frame = pd.DataFrame({"time_s": [0.0, 0.02, 0.04], **values})
+    log = read_log(writers.booster(frame, robot, tmp_path), robot)
+    for signal in ("q", "temperature", "accelerometer"):
+        for name, seen in log.signals[signal].items():
+            np.testing.assert_allclose(seen, frame[f"{signal}.{name}"])
+    assert set(robot.leg_joints) <= log.signals["q"].keys()
 
 
 def test_replay_and_log_server_read_the_same_files(

@@ -20,7 +20,7 @@ def test_each_example_is_recognised(
     found = CliRunner().invoke(app, line)
     assert found.exit_code == 0, found.output
     files = [Path(name) for name in found.output.split()]
-    assert len(files) == 6
+    assert len(files) == 8
     for file in files:
         said = CliRunner().invoke(
             app, ["log-columns", str(file), "--robot", str(robot)]

@@ -1,5 +1,6 @@
 """Long logs: the same numbers as short ones, in little memory."""
 
+import struct
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -9,9 +10,13 @@ import pandas as pd
 import pytest
 
 from nao_testbed.experiments.heat.logs import tables
-from nao_testbed.experiments.heat.logs.bags import BagTable, MessageBlock
-from nao_testbed.experiments.heat.logs.log import LONG_ROWS, read_log
-from nao_testbed.experiments.heat.logs.record import Log
+from nao_testbed.experiments.heat.logs.bags import (
+    BagTable,
+    MessageBlock,
+    MessageLayout,
+)
+from nao_testbed.experiments.heat.logs.log import read_log
+from nao_testbed.experiments.heat.logs.record import LONG_ROWS, Log
 from nao_testbed.experiments.heat.logs.tables import LongCsvTable, read_csv
 from nao_testbed.experiments.heat.xray.standing import find_standing
 from nao_testbed.models import BadInput, Robot
@@ -122,3 +127,29 @@ def test_messages_of_one_time_stamp_share_a_row() -> None:
     np.testing.assert_array_equal(table.numbers("__time"), [1.0, 2.0, 3.0])
     np.testing.assert_array_equal(table.numbers("a/y"), [10.0, np.nan, 30.0])
     np.testing.assert_array_equal(table.numbers("b/z"), [np.nan, 200.0, 300.0])
+
+
+NUMBERS = "<d3xfIqbH"
+"""Numbers of all sizes after a text of three bytes."""
+
+
+def _unpacked(raw: bytes) -> dict[str, float]:
+    names = ("a", raw[8:11].decode("ascii"), *"cdef")
+    return dict(zip(names, map(float, struct.unpack(NUMBERS, raw)), strict=True))
+
+
+def test_messages_of_one_layout_are_decoded_together() -> None:
+    first = bytearray(struct.pack(NUMBERS, np.nan, -0.0, 7, -8, -1, 9))
+    first[8:11] = b"hip"
+    layout = MessageLayout(_unpacked, bytes(first))
+    second = bytearray(struct.pack(NUMBERS, 1.5, 2.5, 2**31, 2**40, 127, 65535))
+    second[8:11] = b"hip"
+    other = second.replace(b"hip", b"toe")
+    numbers, fits = layout.numbers([bytes(first), bytes(second), bytes(other)])
+    assert fits.tolist() == [True, True, False], "another name is another column"
+    np.testing.assert_array_equal(numbers[0], [np.nan, -0.0, 7, -8, -1, 9])
+    np.testing.assert_array_equal(numbers[1], [1.5, 2.5, 2**31, 2**40, 127, 65535])
+    with pytest.raises(ValueError, match="0"):  # a number as text
+        MessageLayout(lambda raw: {"degc": float(raw)}, b"38.5")
+    with pytest.raises(ValueError, match="9000"):  # a picture
+        MessageLayout(lambda raw: {"width": float(raw[0])}, bytes(9000))
