@@ -8,11 +8,15 @@ y to the left, z up, appears at
 with the size w x h of the picture and the vertical field of view θ. A picture costs
 tens of milliseconds and is not part of an observation: the loop never takes one. The
 robot, obstacles and ground are drawn by PyBullet, or by `sim.sensors.drawing`, in grey,
-if the engine draws no pictures.
+if the engine draws no pictures or must step on meanwhile.
 
 Assumptions: no lens distortion, noise, blur or rolling shutter; points nearer than 3 cm
 are invisible, which hides the head's own shell.
 """
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -22,6 +26,9 @@ from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.engine_urdf import rotation_from_rpy
 from nao_testbed.sim.engine.interface import Engine, FeatureMissing
 from nao_testbed.sim.engine.world import Camera
+
+if TYPE_CHECKING:
+    from nao_testbed.sim.sensors.drawing.meshes import Shape
 
 NEAREST_M, FARTHEST_M = 0.03, 20.0
 
@@ -42,6 +49,75 @@ def take_picture(
         UnknownName: the robot has no such camera.
         BadInput: the width is not between 16 and the camera's own.
     """
+    pinhole = _present_pinhole(robot, engine, camera, width)
+    try:
+        rgb = engine.photograph(pinhole)
+    except FeatureMissing:
+        return prepare_picture(robot, engine, time_s, camera, width)()
+    return Picture(time_s=time_s, camera=camera, rgb=rgb)
+
+
+def prepare_picture(
+    robot: Robot, engine: Engine, time_s: float, camera: str, width: int
+) -> Callable[[], Picture]:
+    """Return a function that draws the present picture, also while the engine steps.
+
+    Arguments and errors are those of `take_picture`.
+    """
+    # First use: numba is heavy.
+    from nao_testbed.sim.sensors.drawing.drawing import DrawnRobot  # noqa: PLC0415
+
+    pinhole = _present_pinhole(robot, engine, camera, width)
+    still = cast("Engine", _StillWorld(robot, engine))
+
+    def draw() -> Picture:
+        drawn = DrawnRobot(
+            robot, still, _shapes_in_view(robot, still, pinhole), still.cfg
+        )
+        rgb = drawn.photograph_scene(pinhole)
+        return Picture(time_s=time_s, camera=camera, rgb=rgb)
+
+    return draw
+
+
+class _StillWorld:
+    """Poses of the links at one moment: the part of an engine that drawing uses."""
+
+    def __init__(self, robot: Robot, engine: Engine) -> None:
+        self.cfg = engine.cfg
+        self._poses = {one.name: engine.link_pose(one.name) for one in robot.links}
+
+    def link_pose(self, link: str) -> tuple[FloatArray, FloatArray]:
+        return self._poses[link]
+
+
+@lru_cache(maxsize=4)
+def _bounded_shapes(robot: Robot) -> "tuple[tuple[Shape, FloatArray, float], ...]":
+    """Return the shapes with centre and radius of a sphere around each, in m."""
+    from nao_testbed.sim.sensors.drawing.meshes import read_body  # noqa: PLC0415
+
+    found = []
+    for shape in read_body(robot).shapes:
+        low, high = shape.points.min(axis=0), shape.points.max(axis=0)
+        radius = float(np.linalg.norm(high - low)) / 2.0
+        found.append((shape, (low + high) / 2.0, radius))
+    return tuple(found)
+
+
+def _shapes_in_view(robot: Robot, poses: Engine, camera: Camera) -> "list[Shape]":
+    """Return the shapes whose spheres meet the cone around the picture."""
+    slope = np.tan(np.deg2rad(camera.fov_deg) / 2.0)
+    slope *= np.hypot(1.0, camera.width / camera.height)
+    found, shapes, rotation = [], _bounded_shapes(robot), camera.rotation()
+    for shape, centre, radius in shapes:
+        p, R = poses.link_pose(shape.link)
+        x, y, back = rotation @ (R @ centre + p - camera.eye)
+        if np.hypot(x, y) <= -back * slope + radius * np.hypot(1.0, slope):
+            found.append(shape)
+    return found or [shapes[0][0]]
+
+
+def _present_pinhole(robot: Robot, engine: Engine, camera: str, width: int) -> Camera:
     known = {one.name: one for one in robot.cameras}
     if camera not in known:
         raise UnknownName("Camera", camera, known, f"robot {robot.name!r}")
@@ -50,17 +126,7 @@ def take_picture(
         raise BadInput(
             f"picture of {camera} is {width} pixels wide; accepted: 16 to {one.width}."
         )
-    pinhole = pinhole_of(one, *engine.link_pose(one.link), width)
-    try:
-        rgb = engine.photograph(pinhole)
-    except FeatureMissing:
-        # First use: numba is heavy.
-        from nao_testbed.sim.sensors.drawing.drawing import DrawnRobot  # noqa: PLC0415
-        from nao_testbed.sim.sensors.drawing.meshes import read_body  # noqa: PLC0415
-
-        drawn = DrawnRobot(robot, engine, read_body(robot).shapes, engine.cfg)
-        rgb = drawn.photograph_scene(pinhole)
-    return Picture(time_s=time_s, camera=camera, rgb=rgb)
+    return pinhole_of(one, *engine.link_pose(one.link), width)
 
 
 def pinhole_of(

@@ -1,15 +1,19 @@
 """Services exported as objects of `qi`: methods by name, futures, error texts."""
 
 import logging
+import secrets
+import struct
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
 import qi
 
-from nao_testbed.experiments.server.naoqi.service import ALService, methods_of
+from nao_testbed.experiments.server.naoqi.service import ALService, Typed, methods_of
 from nao_testbed.models import TestbedError
 
+TYPED = secrets.token_bytes(16)
+"""Start of a text that the door replaces by the rest of it, a serialised value."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -53,6 +57,8 @@ def _method(service: ALService, name: str) -> Callable[..., object]:
         except Exception as error:  # noqa: BLE001  # sent to the client
             _LOG.exception("%s failed", where)
             raise CallRefused(f"{where}: {type(error).__name__}: {error}") from None
+        if isinstance(result, Typed):
+            return TYPED + serialised(result)
         return _promised(result, where) if isinstance(result, Future) else result
 
     call.__name__ = name
@@ -73,3 +79,18 @@ def _promised(future: Future[Any], where: str) -> qi.Future:
 
     future.add_done_callback(finish)
     return promise.future()
+
+
+def serialised(value: Any) -> bytes:
+    """Return a list, bytes, float or int as a dynamic value of `qi`, in 4-byte numbers.
+
+    `qi` itself sends numbers of Python with 8 bytes, and bytes as a text. Programs in
+    C++ refuse both in a picture.
+    """
+    if isinstance(value, list):
+        parts = b"".join(map(serialised, value))
+        return struct.pack("<I3sI", 3, b"[m]", len(value)) + parts
+    if isinstance(value, bytes):
+        return struct.pack("<IcI", 1, b"r", len(value)) + value
+    kind = "f" if isinstance(value, float) else "i"
+    return struct.pack(f"<Ic{kind}", 1, kind.encode(), value)

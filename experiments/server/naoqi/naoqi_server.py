@@ -26,6 +26,7 @@ from nao_testbed.experiments.server.naoqi.client_session import (
     ClientSession,
     exactly,
 )
+from nao_testbed.experiments.server.naoqi.exported import TYPED
 from nao_testbed.experiments.server.naoqi.naoqi_client import NaoqiClient, Parts
 from nao_testbed.experiments.server.naoqi.served_robot import RobotEnded
 from nao_testbed.experiments.server.naoqi.service import ALService
@@ -46,6 +47,9 @@ VERSION = 0
 KINDS = range(1, 9)
 ANSWERS = (2, 3, 8)
 """Message kinds of a call's reply, error and cancellation."""
+REPLY = 2
+TYPED_START = 9 + len(TYPED)
+"""Bytes before a serialised value: signature and size of a text, and `TYPED`."""
 EVENT = 5
 """Message kind that carries the value of a signal."""
 MAX_BYTES = 1 << 24
@@ -263,7 +267,8 @@ def _forward_messages(
         while header := exactly(source, HEADER.size):
             if not _is_message(header):
                 return ConnectionEnd.INVALID
-            _, _, size, _, kind, _, service, _, action = HEADER.unpack(header)
+            magic, number, size, *rest = HEADER.unpack(header)
+            _, kind, _, service, _, action = rest
             if kind == CALL:
                 passed(kind)
             if kind == CALL and service == DIRECTORY and session is not None:
@@ -276,6 +281,12 @@ def _forward_messages(
                 sink.sendall(header + data)
                 session.announce(action)
                 continue
+            if kind == REPLY and size > TYPED_START:
+                start = exactly(source, TYPED_START)
+                size -= TYPED_START
+                is_typed = start.endswith(TYPED)
+                new = HEADER.pack(magic, number, size, *rest)
+                header = new if is_typed else header + start
             sink.sendall(header)
             while size:
                 data = source.recv(min(size, CHUNK))

@@ -32,6 +32,10 @@ class NotSimulated(BadInput):
         super().__init__(f"not simulated: {what}.{' ' if instead else ''}{instead}")
 
 
+class Typed(list[Any]):
+    """Answer of ints, floats and bytes that a program gets in the types of NAOqi."""
+
+
 _METHODS: dict[str, dict[str, Signature]] = {}
 
 
@@ -42,7 +46,7 @@ def methods_of(kind: type["ALService"]) -> dict[str, Signature]:
         found = _METHODS[kind.NAME] = {
             name: Signature(method)
             for name, method in inspect.getmembers(kind, inspect.isfunction)
-            if not name.startswith("_")
+            if not name.startswith("_") or name in kind.HIDDEN
         }
     return found
 
@@ -52,6 +56,8 @@ class ALService:
 
     NAME = ""
     """Name of the service for clients."""
+    HIDDEN: tuple[str, ...] = ()
+    """Its methods for clients whose names begin with an underscore."""
 
     def __init__(self, client: "NaoqiClient") -> None:
         """Create the service for a client."""

@@ -5,13 +5,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
-from nao_testbed.controllers.interface.robot_interface import TakesPictures
+from nao_testbed.controllers.interface.robot_interface import Command, TakesPictures
 from nao_testbed.models import BadInput, Robot, UnknownName
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.engine_urdf import rotation_from_rpy
 from nao_testbed.sim.engine.obstacles import Obstacle
 from nao_testbed.sim.engine.world import WorldCfg
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.sim.sensors.cameras import prepare_picture
 from tests.sim.conftest import Simulate
 
 WIDTH, HEIGHT = 320, 240
@@ -94,6 +95,20 @@ def test_drawn_pictures_equal_those_of_pybullet(nao: Robot, simulate: Simulate) 
         pictures.append(np.array(views, dtype=int))
     apart = np.abs(pictures[0] - pictures[1]).max(axis=-1)
     assert (apart <= 12).mean() > 0.95  # all but edges
+
+
+def test_a_prepared_picture_shows_the_moment_at_which_it_was_prepared(
+    nao: Robot, simulate: Simulate
+) -> None:
+    sim = simulate(nao, SimulationCfg(world=WorldCfg(engine="mujoco")), "Stand")
+    draw = prepare_picture(nao, sim.engine, sim.time_s, "CameraTop", 64)
+    seen = sim.look("CameraTop", 64).rgb
+    target = sim.read().target.copy()
+    target[nao.joint_index("HeadYaw")] += 0.5
+    sim.write(Command(target=target))
+    sim.step(500)
+    assert (sim.look("CameraTop", 64).rgb != seen).any()
+    assert_array_equal(draw().rgb, seen)
 
 
 def test_the_two_cameras_see_what_the_data_sheet_says(nao: Robot) -> None:

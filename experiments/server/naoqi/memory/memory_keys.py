@@ -65,6 +65,7 @@ FIRST_VALUES: Mapping[str, Any] = {
             *("ALMotion/Stiffness/restStarted", "ALMotion/Stiffness/restFinished"),
             *("ALTextToSpeech/TextStarted", "ALTextToSpeech/TextInterrupted"),
             *("BatteryPowerPluggedChanged", "BatteryChargingFlagChanged"),
+            "BatteryFullChargedFlagChanged",
         ),
         False,
     ),
@@ -97,6 +98,19 @@ FIRST_VALUES: Mapping[str, Any] = {
 """Values of the events before they are first raised, of a robot that stands awake."""
 WRAP = 1 << 31
 """Range of the device manager's clock, in ms."""
+PARTS = ("LeftArm", "RightArm", "Hand/Left", "Hand/Right", "Legs")
+CONFIG = {
+    "RobotConfig/Body/Type": "Nao",
+    "RobotConfig/Body/BaseVersion": "V5.0",
+    "RobotConfig/Body/Version": "5.0.0",
+    **{f"RobotConfig/Body/Device/{part}/Version": "5.0.0" for part in PARTS},
+    "RobotConfig/Body/SoftwareRequirement": "2.8.5",
+    "RobotConfig/Head/FullHeadId": "simulated",
+    "RobotConfig/Head/Version": "5.0.0",
+    "RobotConfig/Head/Device/Micro/Version": "2",
+    "Device/DeviceList/ChestBoard/BodyId": "simulated",
+}
+"""Equipment of the robot, a NAO V5."""
 FSR = ("FrontLeft", "FrontRight", "RearLeft", "RearRight")
 
 
@@ -257,10 +271,13 @@ def _others(served: ServedRobot) -> dict[str, Live]:
         f"{PREFIX}Battery/Temperature/Sensor/Value": _always(25.0),
         f"{PREFIX}Head/Temperature/Sensor/Value": _always(PROCESSOR_DEGC),
         "DCM/Time": lambda: wrapped_ms(served.time_s),
-        "RobotConfig/Body/Type": _always("Nao"),
-        "RobotConfig/Body/BaseVersion": _always("V5.0"),
-        "RobotConfig/Head/FullHeadId": _always("simulated"),
+        **{key: _always(value) for key, value in CONFIG.items()},
     }
+    for i, joint in enumerate(robot.joint_names):
+        keys[f"Motion/Velocity/Sensor/{joint}"] = _seen(served, "v", i)
+        keys[f"Motion/Torque/Sensor/{joint}"] = partial(
+            _torque, served, robot.servo_of_joint[i]
+        )
     for i, sonar in enumerate(robot.sonars):
         side = "Left" if sonar.name.startswith("L") else "Right"
         keys[f"{PREFIX}US/{side}/Sensor/Value"] = _seen(served, "sonar", i)
@@ -270,6 +287,10 @@ def _others(served: ServedRobot) -> dict[str, Live]:
 def wrapped_ms(time_s: float) -> int:
     """Return a time as on the device manager's clock: signed 32-bit integer in ms."""
     return (round(1000.0 * time_s) + WRAP) % (2 * WRAP) - WRAP
+
+
+def _torque(served: ServedRobot, k: int) -> float:
+    return float(served.seen.current[k]) * served.robot.motors[k].torque_constant
 
 
 def _seen(served: ServedRobot, field: str, i: int) -> Live:

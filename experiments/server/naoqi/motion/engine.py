@@ -231,7 +231,7 @@ class MotionEngine:
                     speed = fraction * self._most[joint]
                     wanted[leaf] = self.body.clip(joint, angle), speed
                 if self.body.clip(joint, angle) != angle:
-                    self.warnings["angle clipped to its range"] += 1
+                    self.warn("angle clipped to its range")
             owner, tokens = self._reactive_tokens(client, list(wanted))
             for leaf, (angle, speed) in wanted.items():
                 token = tokens.get(leaf)
@@ -254,7 +254,13 @@ class MotionEngine:
             for one in users_of(self._ledger, leaf)
         }
         said = ", ".join(sorted(who)) or "an owner that waits"
-        self.warnings[f"{leaf} is busy ({said}): {command} had no effect"] += 1
+        self.warn(f"{leaf} is busy ({said}): {command} had no effect")
+
+    def warn(self, said: str) -> None:
+        """Count a warning, and record its first occurrence as an event."""
+        self.warnings[said] += 1
+        if self.warnings[said] == 1:
+            self._served.event("warning", said=said)
 
     def kill(self, tasks: Iterable[MotionTask]) -> int:
         """End tasks; their clients get a normal return. Return the number of tasks."""
@@ -451,9 +457,9 @@ class MotionEngine:
             here, most = present[leaf], self._most[joint]
             step = float(np.clip(wanted - here, -most * dt, most * dt))
             if abs(wanted - here) > most * dt + 1e-9:
-                self.warnings[
+                self.warn(
                     "slower than requested: limited by the speed limit of a joint"
-                ] += 1
+                )
                 is_over = False
             velocity = 0.0 if is_over else float(np.clip(step / dt, -most, most))
             angle = self.body.clip(joint, here + step)

@@ -10,6 +10,7 @@ from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
 from nao_testbed.controllers.schemas.library.common import needs_of_command
 from nao_testbed.controllers.transmitter.commands.order import PlacedOrder
 from nao_testbed.experiments.server.naoqi.arguments import Value
+from nao_testbed.experiments.server.naoqi.memory.memory_keys import CONFIG
 from nao_testbed.experiments.server.naoqi.motion.engine import CLIENT_PRIORITY
 from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.experiments.server.naoqi.served_robot import fail, finish, on_cancel
@@ -373,6 +374,7 @@ class ALRobotModel(ALService):
     """Equipment of the robot."""
 
     NAME = "ALRobotModel"
+    HIDDEN = ("_getConfigMap", "_getMicrophoneConfig")
 
     def hasArms(self) -> bool:
         """Return true if the robot has arms."""
@@ -389,3 +391,11 @@ class ALRobotModel(ALService):
     def getConfig(self) -> str:
         """Return the name of the model."""
         return f"<robot name={self._served.robot.name!r}/>"
+
+    def _getConfigMap(self) -> dict[str, str]:
+        """Return the equipment of the robot, as the keys RobotConfig."""
+        return dict(CONFIG)
+
+    def _getMicrophoneConfig(self) -> int:
+        """Return the version of the microphones."""
+        return int(CONFIG["RobotConfig/Head/Device/Micro/Version"])

@@ -12,15 +12,23 @@ from nao_testbed.experiments.server.naoqi.services.audio.sound import (
 )
 from nao_testbed.experiments.server.naoqi.services.audio.speech import (
     ALAnimatedSpeech,
+    ALDialog,
     ALTextToSpeech,
     Speech,
 )
 from nao_testbed.experiments.server.naoqi.services.dcm import DCM, Dcm
 from nao_testbed.experiments.server.naoqi.services.leds import ALLeds, Leds
+from nao_testbed.experiments.server.naoqi.services.monitoring.log_manager import (
+    LogManager,
+    ServerLog,
+)
+from nao_testbed.experiments.server.naoqi.services.monitoring.video import ALVideoDevice
 from nao_testbed.experiments.server.naoqi.services.motion.al_motion import ALMotion
 from nao_testbed.experiments.server.naoqi.services.motion.heat_effect import HeatEffect
-from nao_testbed.experiments.server.naoqi.services.motion.postures import Postures
-from nao_testbed.experiments.server.naoqi.services.posture import ALRobotPosture
+from nao_testbed.experiments.server.naoqi.services.motion.postures import (
+    ALRobotPosture,
+    Postures,
+)
 from nao_testbed.experiments.server.naoqi.services.programs import (
     ALAnimationPlayer,
     ALAutonomousLife,
@@ -70,7 +78,10 @@ WRITTEN: tuple[type[ALService], ...] = (
     ALAutonomousLife,
     ALSystem,
     ALRobotModel,
+    LogManager,
     DCM,
+    ALDialog,
+    ALVideoDevice,
     *STORING,
 )
 """Services with methods of their own."""
@@ -80,6 +91,7 @@ SERVICES = tuple(
 )
 """All services, with all published methods."""
 BEGUN: tuple[Callable[[Parts], Any], ...] = (
+    ServerLog,
     HeatEffect,
     Postures,
     Speech,

@@ -322,6 +322,21 @@ class ALTextToSpeech(ALService):
         return self._parts.get(Speech)
 
 
+class ALDialog(ALService):
+    """Language of a dialogue; dialogues are not simulated."""
+
+    NAME = "ALDialog"
+
+    def getLanguage(self) -> str:
+        """Return the language, which is that of ALTextToSpeech."""
+        return self._parts.get(Speech).voice.language
+
+    def setLanguage(self, language: str) -> None:
+        """Set the language, also of ALTextToSpeech."""
+        _check_language(language)
+        self._parts.get(Speech).voice.language = language
+
+
 class ALAnimatedSpeech(ALService):
     """Speech with gesture marks, which are ignored."""
 

@@ -53,8 +53,14 @@ class HeatEffect:
                     f"Diagnosis/Temperature/{motor}/Error": (
                         lambda k=k: int(self.has_error[k])  # type: ignore[misc]
                     ),
-                    f"Diagnosis/Active/{motor}/Error": lambda: 0,
-                    f"Diagnosis/Passive/{motor}/Error": lambda: 0,
+                    **{
+                        f"Diagnosis/{kind}/{motor}/Error": (
+                            lambda m=motor: int(
+                                m in self._served.body.sim.failed_motors
+                            )  # type: ignore[misc]
+                        )
+                        for kind in ("Active", "Passive")
+                    },
                 }
             )
         self._poll()

@@ -178,7 +178,7 @@ class Joints(ALService):
     def _clip(self, joint: str, angle: float) -> float:
         clipped = self._parts.body.clip(joint, angle)
         if clipped != angle:
-            self._parts.motion.warnings["angle clipped to its range"] += 1
+            self._parts.motion.warn("angle clipped to its range")
         return clipped
 
     def _speed(self, joint: str) -> float:

@@ -178,7 +178,7 @@ class Kinematics:
             joints, [(name, wanted, in_frame.rotation, mask)], q
         )
         if left > 10 * CLOSE:
-            self._warn("a position was reached only approximately")
+            self._parts.motion.warn("a position was reached only approximately")
         return found
 
     def _solve_torso(
@@ -197,7 +197,7 @@ class Kinematics:
         wanted = pin.SE3(matrix_of(turn), place)
         found, left = self._torso_at(wanted, now, q)
         if left > NEAR_ENOUGH:
-            self._warn("the torso went only part of the way")
+            self._parts.motion.warn("the torso went only part of the way")
             inside, outside = 0.0, 1.0
             for _ in range(HALVINGS):
                 part = 0.5 * (inside + outside)
@@ -209,7 +209,7 @@ class Kinematics:
             if inside == 0.0:
                 return {j: float(q[self.robot.joint_index(j)]) for j in found}
         elif left > 10 * CLOSE:
-            self._warn("a position was reached only approximately")
+            self._parts.motion.warn("a position was reached only approximately")
         return found
 
     def _torso_at(
@@ -222,9 +222,6 @@ class Kinematics:
         ]
         joints = [*self._parts.body.chains["LLeg"], *self._parts.body.chains["RLeg"]]
         return self._descend(joints, feet, q)
-
-    def _warn(self, what: str) -> None:
-        self._parts.motion.warnings[what] += 1
 
     def _descend(
         self,

@@ -1,4 +1,4 @@
-"""Motions to postures, and detection of the present posture."""
+"""ALRobotPosture: motions to postures, and detection of the present posture."""
 
 from collections.abc import Mapping
 from concurrent.futures import Future
@@ -7,11 +7,14 @@ from functools import partial
 import numpy as np
 
 from nao_testbed.experiments.server.naoqi.motion.curves import PEAK, Timed, through
-from nao_testbed.experiments.server.naoqi.motion.engine import MotionTask
+from nao_testbed.experiments.server.naoqi.motion.engine import (
+    MotionTask,
+    check_fraction,
+)
 from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.experiments.server.naoqi.served_robot import failed, finish, on_cancel
-from nao_testbed.experiments.server.naoqi.service import Blocks, ended
-from nao_testbed.models import UnknownName
+from nao_testbed.experiments.server.naoqi.service import ALService, Blocks, ended
+from nao_testbed.models import BadInput, UnknownName
 
 PLANNED = 0.2
 """Fraction of a joint's maximum speed at speed 1, low enough to keep the balance."""
@@ -130,7 +133,7 @@ class Postures:
         fell = self.has_fallen() and not self._served.is_recorded
         is_on_feet = fell or self._served.body.state in ON_FEET
         if goal.state not in ON_FEET or not is_on_feet:
-            self._parts.motion.warnings[f"no transition to {name} is simulated"] += 1
+            self._parts.motion.warn(f"no transition to {name} is simulated")
             return ended(value=False)
         stiffness = self._served.stiffness
         user = stiffness.user
@@ -196,3 +199,51 @@ class Postures:
             memory.raise_event("PostureFamilyChanged", now[1])
         self._raised = now
         self._served.after(1.0, self._poll)
+
+
+class ALRobotPosture(ALService):
+    """Motions to postures, and the name of the present one."""
+
+    NAME = "ALRobotPosture"
+
+    def goToPosture(self, postureName: str, speed: float) -> Blocks:
+        """Go to a posture, and wait; return true if the robot reached it."""
+        return self._go(postureName, speed, straight=False)
+
+    def applyPosture(self, postureName: str, speed: float) -> Blocks:
+        """Move directly to the joint angles of a posture, and wait."""
+        return self._go(postureName, speed, straight=True)
+
+    def getPosture(self) -> str:
+        """Return the present posture, or Unknown."""
+        return self._parts.get(Postures).present()
+
+    def getPostureList(self) -> list[str]:
+        """Return the known postures."""
+        return list(NAOQI_POSTURES)
+
+    def getPostureFamily(self) -> str:
+        """Return the family of the present posture."""
+        return self._parts.get(Postures).family()
+
+    def getPostureFamilyList(self) -> list[str]:
+        """Return the families."""
+        return list(FAMILIES)
+
+    def stopMove(self) -> None:
+        """Stop the motion to a posture."""
+        self._parts.get(Postures).stop()
+
+    def setMaxTryNumber(self, maxTryNumber: int) -> None:
+        """Set the number of attempts for a posture."""
+        if maxTryNumber < 1:
+            raise BadInput(f"maxTryNumber is {maxTryNumber}; give 1 or more.")
+        self._parts.get(Postures).most_tries = maxTryNumber
+
+    def _go(self, name: str, speed: float, *, straight: bool) -> Blocks:
+        check_fraction(speed)
+        postures = self._parts.get(Postures)
+        if name not in self._served.robot.postures:
+            self._parts.motion.warn(f"posture {name!r} is unknown")
+            return ended(value=False)
+        return postures.go(self._client.name, name, speed, straight=straight)

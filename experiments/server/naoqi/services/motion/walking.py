@@ -112,11 +112,7 @@ class Walking(ALService):
             )
 
     def _warn(self, method: str) -> None:
-        warnings = self._parts.motion.warnings
-        said = f"{method}: walking is not simulated"
-        if not warnings[said]:
-            self._served.event("warning", said=said)
-        warnings[said] += 1
+        self._parts.motion.warn(f"{method}: walking is not simulated")
 
 
 def _goal(args: tuple[Any, ...], method: str) -> list[float]:

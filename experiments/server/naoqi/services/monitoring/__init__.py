@@ -1,0 +1,1 @@
+"""Services for drivers and monitors: pictures of the cameras, and the log."""
