@@ -2,6 +2,7 @@
 
 policy:FILE.onnx
 policy:FILE.onnx+command=0.3/0/0+layout=FILE.yaml
+policy:FILE.onnx+cool=nudge
 policy:FILE.py:CLASS
 """
 
@@ -37,10 +38,16 @@ def make_policy_controller(argument: str | None) -> PolicyController:
                 f"{options.popitem()[0]}; set it in the class."
             )
         return PolicyController(_python_policy(file), name)
-    layout = options.get("layout")
+    cool, layout = options.get("cool"), options.get("layout")
+    if cool not in {"nudge", None}:
+        raise BadInput(f"cool is {short(cool)}; give cool=nudge.")
     command = _command(options["command"]) if "command" in options else STAND
     policy = OnnxPolicy(Path(file), Path(layout) if layout else None, command)
-    return PolicyController(policy, name)
+    if cool is None:
+        return PolicyController(policy, name)
+    from nao_testbed.controllers.policies.cool import CooledPolicy  # noqa: PLC0415  # heavy
+
+    return CooledPolicy(policy, name)
 
 
 def _command(text: str) -> tuple[float, float, float]:

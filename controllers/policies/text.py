@@ -2,10 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from pathlib import PurePath
+from importlib.util import find_spec
+from pathlib import Path, PurePath
+
+from nao_testbed.models.errors import BadInput
 
 PREFIX = "policy:"
-_OPTION = re.compile(r"\+(?=(?:command|layout)=)")
+_OPTION = re.compile(r"\+(?=(?:command|cool|layout)=)")
 
 
 def split_policy(text: str) -> tuple[str, list[str]]:
@@ -17,19 +20,44 @@ def split_policy(text: str) -> tuple[str, list[str]]:
     return file, options
 
 
+PACKAGE = "package://"
+"""Prefix of a file in an installed Python package, as `package://NAME/PATH`."""
+
+
+def installed(file: str) -> str:
+    """Return the path of a policy file, which may be in an installed package.
+
+    Raises:
+        BadInput: the package is not installed.
+    """
+    if not file.startswith(PACKAGE):
+        return file
+    package, _, path = file.removeprefix(PACKAGE).partition("/")
+    spec = find_spec(package) if package.isidentifier() else None
+    if spec is None or not spec.submodule_search_locations:
+        raise BadInput(
+            f"policy {file}: the Python package {package!r} is not installed; run "
+            f"pip install --no-deps {package.replace('_', '-')}, or give a file."
+        )
+    return str(Path(spec.submodule_search_locations[0]) / path)
+
+
 def policy_text(
     file: str, command: str | None = None, layout: str | None = None
 ) -> str:
     """Return the controller text of a policy.
 
     Args:
-        file: ONNX file, or `FILE.py:CLASS`.
+        file: ONNX file, also as `package://NAME/PATH`, or `FILE.py:CLASS`.
         command: commanded velocity, as `vx,vy,yaw`.
         layout: YAML file.
+
+    Raises:
+        BadInput: the package of the file is not installed.
     """
     options = {"command": command and command.replace(",", "/"), "layout": layout}
     given = (f"+{key}={value}" for key, value in options.items() if value is not None)
-    return f"{PREFIX}{file}{''.join(given)}"
+    return f"{PREFIX}{installed(file)}{''.join(given)}"
 
 
 def policy_file(controller: str) -> str | None:

@@ -61,6 +61,8 @@ class LeastPowers:
     with_gears_w: float | None
     """Lower bound with as much load as possible carried by gear friction and joint
     stops. None: not found."""
+    motors_w: FloatArray
+    """(n_motors,) loss of each motor at the first minimum."""
 
 
 class StandingLoss:
@@ -147,6 +149,7 @@ def least_powers(
     return LeastPowers(
         without_gears_w=least.loss_w,
         with_gears_w=least_power_with_gears(problem, help_nm),
+        motors_w=problem.loss * least.motor_effort**2,
     )
 
 

@@ -72,7 +72,9 @@ class HeatMeter:
             return None
         return float(self._sim.heating.joule_energy[motors].sum())
 
-    def results(self, mean_square: FloatArray) -> dict[str, JointResult]:
+    def results(
+        self, mean_square: FloatArray, least_w: FloatArray | None = None
+    ) -> dict[str, JointResult]:
         """Return the result of every joint; coupled joints share that of their motor.
 
         Parallel motors replace their joints (`Robot.heat_names`).
@@ -80,9 +82,13 @@ class HeatMeter:
         Args:
             mean_square: (n_motors,) last mean squared torques in N²m², assumed constant
                 in the forecasts.
+            least_w: (n_motors,) minimum losses in W; None: the robot does not stand.
         """
         sim = self._sim
         heating, robot = sim.heating, sim.robot
+        loss = joule_loss(robot)
+        least = np.full_like(loss, np.nan) if least_w is None else least_w
+        power_w = np.where((loss > 0.0) & ~np.isnan(least), loss * mean_square, np.nan)
         duration = max(self._last_s - self._begin_s, 1e-9)
         steady = heating.steady_state(mean_square)
         ahead = self._last_s + heating.time_to_reach(mean_square, SHUT_DOWN_DEGC)
@@ -99,6 +105,8 @@ class HeatMeter:
                 time_to_80_degc_s=_finite(self.reached_s[m]),
                 steady_degc=float(steady[m]),
                 forecast_80_degc_s=_finite(forecast[m]),
+                power_w=_finite(power_w[m]),
+                least_w=_finite(least[m]) if loss[m] > 0.0 else None,
             )
         return results
 
@@ -240,9 +248,10 @@ class TrialLog:
         flags = dict(getattr(self._controller, "flag_counts", {}))
         recording.counts("controller flags", sim.time_s, flags)
         recording.close(f"failed: {failure}" if failure else "done")
-        joints = self._meter.results(self._mean_square)
         has_legs = bool(robot.leg_joints) and robot.has_legs
         least = least_powers(sim) if has_legs and failure is None else None
+        least_w = None if least is None else least.motors_w
+        joints = self._meter.results(self._mean_square, least_w)
         charge, minutes = self._battery()
         return TrialResult(
             controller=name,

@@ -48,6 +48,12 @@ class JointResult:
     motor would burn first."""
     forecast_80_degc_s: float | None
     """First time at 80 °C in s, extrapolated with the last torques; None: never."""
+    power_w: float | None = None
+    """Joule loss at the end of the physics in W; None: not a motor of the legs, or the
+    robot does not stand."""
+    least_w: float | None = None
+    """The same with the contact forces of minimum loss of all legs; the rest of
+    `power_w` is useless."""
 
 
 @dataclass(frozen=True, kw_only=True)

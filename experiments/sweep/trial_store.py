@@ -170,7 +170,7 @@ OUTCOMES = (
     "wall_s",
 )
 """Fields of `TrialResult` that are columns of the table."""
-JOINT_OUTCOMES = ("end_degc", "rise_k", "joule_loss_j")
+JOINT_OUTCOMES = ("end_degc", "rise_k", "joule_loss_j", "power_w", "least_w")
 """Fields of `JointResult` that are columns, as `end_degc.LAnklePitch`."""
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from nao_testbed.controllers.policies.text import policy_text
+from nao_testbed.controllers.policies.text import PACKAGE, policy_text
 from nao_testbed.controllers.registry import check_controller, check_controllers
 from nao_testbed.experiments.closed_loop.fast_forward import FastForwardCfg
 from nao_testbed.experiments.closed_loop.trial import Push, check_in_time, check_pushes
@@ -277,10 +277,14 @@ def _with_policies(form: SweepFile, folder: Path) -> list[str] | str:
     """Return the controllers of a file, those of its policies last.
 
     Raises:
-        BadInput: there are none, or one is drawn and others are policies.
+        BadInput: there are none, one is drawn and others are policies, or a package
+            is not installed.
     """
     given = [form.policy] if isinstance(form.policy, str) else form.policy
-    found = [policy_text(str((folder / one).resolve())) for one in given]
+    found = [
+        policy_text(one if one.startswith(PACKAGE) else str((folder / one).resolve()))
+        for one in given
+    ]
     match form.controller:
         case None:
             pass

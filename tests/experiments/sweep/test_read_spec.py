@@ -252,6 +252,8 @@ def test_fewer_robots_are_the_first_ones(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", SWEEPS.names())
 def test_sweeps_that_ship_are_right(name: str) -> None:
+    if name.startswith(("stand_30", "pushed_")):  # policies of another package
+        pytest.importorskip("holosoma_inference")
     spec = read_spec(SWEEPS.named(name))
     assert spec.about
     assert next(spec.trials()).trial_cfg().duration_s > 0.0

@@ -1,0 +1,113 @@
+"""The shift of a policy's set-points: small, along the currents, and given up."""
+
+import dataclasses
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from nao_testbed.controllers.interface.robot_interface import Observation, ServoGains
+from nao_testbed.controllers.policies.choice import make_policy_controller
+from nao_testbed.controllers.policies.cool import (
+    COOLING,
+    SETTLING_S,
+    WORSE,
+    CooledPolicy,
+)
+from nao_testbed.controllers.policies.text import installed, policy_text, short_names
+from nao_testbed.models import BadInput, Robot
+from tests.controllers.policies.test_onnx_policy import an_observation
+
+JOINT = 1  # left_knee of the robot
+
+
+class Holds:
+    """Policy that moves its set-point by a share of the shift."""
+
+    name, period_s = "holds", 0.02
+
+    def __init__(self, share: float = 0.0) -> None:
+        self.share, self.shift = share, np.zeros(6)
+
+    def reset(self, robot: Robot) -> ServoGains | None:
+        self.q = robot.posture("Stand").angles
+        return None
+
+    def step(self, observation: Observation) -> np.ndarray:
+        return self.q + self.share * self.shift
+
+
+def run(
+    robot: Robot, policy: Holds, seconds: float, grow: float = 0.0
+) -> tuple[CooledPolicy, np.ndarray]:
+    """Return the controller and its shift under a constant current of one motor.
+
+    `grow`: part by which the current grows a second, from the end of the settling.
+    """
+    controller = CooledPolicy(policy)
+    controller.reset(robot)
+    seen = an_observation(robot, 0)
+    posture = robot.posture("Stand").angles
+    shift = np.zeros(6)
+    for time_s in np.arange(0.0, seconds, 0.02):
+        current = np.zeros(len(robot.motors))
+        current[JOINT] = 1.0 + grow * max(time_s - SETTLING_S, 0.0)
+        given = dataclasses.replace(
+            seen,
+            time_s=float(time_s),
+            q=posture,
+            v=np.zeros(6),
+            gyro=np.zeros(3),
+            current=current,
+            target=posture + shift,
+            fsr=np.full_like(seen.fsr, 10.0),
+        )
+        limits = controller.step(given)
+        assert limits.shift is not None
+        shift = policy.shift = limits.shift
+    return controller, shift
+
+
+def test_the_shift_goes_against_the_current_up_to_its_bound(two_leg: Robot) -> None:
+    _, early = run(two_leg, Holds(), SETTLING_S - 0.1)
+    assert not early.any()
+    controller, shift = run(two_leg, Holds(), 80.0)
+    assert shift[JOINT] == pytest.approx(-COOLING.bound_rad)
+    assert np.count_nonzero(shift) == 1
+    share, margin_m = controller.signals
+    assert share == pytest.approx(1.0)
+    assert margin_m > 0.02
+
+
+def test_the_share_that_a_policy_takes_back_is_not_accepted(two_leg: Robot) -> None:
+    controller, shift = run(two_leg, Holds(share=-0.6), 100.0)
+    assert shift.any()
+    assert controller.signals[0] == pytest.approx(0.4, abs=0.01)
+
+
+def test_it_gives_up_when_the_loss_grows(two_leg: Robot) -> None:
+    _, shift = run(two_leg, Holds(), 40.0, grow=0.1)
+    assert WORSE < (1.0 + 0.1 * 35.0) ** 2
+    assert not shift.any()
+
+
+def test_the_option_cool_has_one_value(tmp_path: object) -> None:
+    with pytest.raises(BadInput, match="cool is 'ice'; give cool=nudge"):
+        make_policy_controller("missing.onnx+cool=ice")
+    names = short_names(["policy:a/ppo.onnx", "policy:a/ppo.onnx+cool=nudge"])
+    assert names == ["ppo", "ppo+cool=nudge"]
+
+
+def test_a_file_may_be_in_an_installed_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = SimpleNamespace(submodule_search_locations=["/site/some_policies"])
+    monkeypatch.setattr(
+        "nao_testbed.controllers.policies.text.find_spec",
+        lambda name: found if name == "some_policies" else None,
+    )
+    text = policy_text("package://some_policies/loco/a.onnx+cool=nudge")
+    assert text == "policy:/site/some_policies/loco/a.onnx+cool=nudge"
+    assert installed("b.onnx") == "b.onnx"
+    with pytest.raises(BadInput, match="pip install --no-deps no-such, or give"):
+        policy_text("package://no_such/a.onnx")
