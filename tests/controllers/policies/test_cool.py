@@ -101,13 +101,13 @@ def test_the_option_cool_has_one_value(tmp_path: object) -> None:
 def test_a_file_may_be_in_an_installed_package(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    found = SimpleNamespace(submodule_search_locations=["/site/some_policies"])
+    found = SimpleNamespace(submodule_search_locations=["lib/some_policies"])
     monkeypatch.setattr(
         "nao_testbed.controllers.policies.text.find_spec",
         lambda name: found if name == "some_policies" else None,
     )
     text = policy_text("package://some_policies/loco/a.onnx+cool=nudge")
-    assert text == "policy:/site/some_policies/loco/a.onnx+cool=nudge"
+    assert text == "policy:lib/some_policies/loco/a.onnx+cool=nudge"
     assert installed("b.onnx") == "b.onnx"
     with pytest.raises(BadInput, match="pip install --no-deps no-such, or give"):
         policy_text("package://no_such/a.onnx")
