@@ -93,7 +93,7 @@ def test_an_action_that_is_not_finite_ends_the_run_and_keeps_it(
     assert len(run.frame) == 5
     assert run.state.startswith("failed: stopped at 0.10 s")
     assert (folder / "last_second.parquet").exists()
-    with pytest.raises(BadInput, match="none.onnx is not a file"):
+    with pytest.raises(BadInput, match=r"none\.onnx is not a file"):
         xray(XrayCfg(source=folder), load_robot(TWO_LEG))
 
 
