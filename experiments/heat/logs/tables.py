@@ -237,15 +237,19 @@ def read_records(path: Path) -> FrameTable:
 
 def _json_records(text: str) -> Iterator[tuple[str, object]]:
     """Yield the objects of an array, or of lines, with their places."""
-    with suppress(ValueError):
+    with suppress(ValueError, RecursionError):
         whole = json.loads(text)
+        if isinstance(whole, dict):  # an array beside other values
+            arrays = [v for v in whole.values() if isinstance(v, list)]
+            arrays = [v for v in arrays if v and isinstance(v[0], dict)]
+            whole = arrays[0] if len(arrays) == 1 else whole
         if isinstance(whole, list):
             yield from ((f", record {k + 1}", one) for k, one in enumerate(whole))
             return
     for number, line in enumerate(text.splitlines(), start=1):
         if line.strip():
             record = None
-            with suppress(ValueError):
+            with suppress(ValueError, RecursionError):
                 record = json.loads(line)
             yield f":{number}", record
 
@@ -396,12 +400,15 @@ def _cells(path: Path, lines: list[tuple[int, str]], separator: str) -> _Rows:
     rows: _Rows = []
     while (begin := reader.line_num) < len(lines):
         try:
-            rows.append((lines[begin][0], next(reader)))
+            cells = next(reader)
+            if long := [c for c in cells if "\n" in c and not _LIST.fullmatch(c)]:
+                raise csv.Error(f"{long[0][:20]!r} goes on in the next line")
         except csv.Error as error:
             raise BadInput(
                 f"{path}:{lines[begin][0]}: a cell cannot be read: {error}; check its "
                 "quotation marks."
             ) from error
+        rows.append((lines[begin][0], cells))
     return rows
 
 

@@ -267,6 +267,7 @@ LISTS += [
         ("frame.csv", PANDAS, "utf-8"),
         ("state.jsonl", JSON, "utf-8"),
         ("state.json", ["[", ",\n".join(JSON), "]"], "utf-8"),
+        ("states.json", ['{"robot": "pi", "data": [', ",\n".join(JSON), "]}"], "utf-8"),
         ("echo.txt", ECHO, "utf-8"),
         ("lists.csv", LISTS, "utf-8"),
     ],
@@ -293,6 +294,12 @@ def test_a_file_without_names_or_objects_is_refused(nao: Robot, tmp_path: Path) 
         read_log(path, nao)
     path.write_text("[1]", "utf-8")
     with pytest.raises(BadInput, match=r"jsonl, record 1: this is not a JSON object"):
+        read_log(path, nao)
+    path.write_text("[" * 5000, "utf-8")
+    with pytest.raises(BadInput, match=r"jsonl:1: this is not a JSON object"):
+        read_log(path, nao)
+    path.write_text('t,note\n0,"a\n1,b\n', "utf-8")
+    with pytest.raises(BadInput, match=r"jsonl:2: .*check its quotation marks"):
         read_log(path, nao)
     path = tmp_path / "echo.txt"
     path.write_text("header:\n  stamp:\n    sec: 17\n  nanosec: {", "utf-8")
