@@ -31,8 +31,6 @@ SPACES = {**dict(enumerate(LAYERS)), 12: "HSY", 13: "BGR"}
 FRAME_RATES = range(1, 31)
 SELECT = 18
 """Camera parameter that selects the active camera."""
-MODEL = 2
-"""Camera MT9M114."""
 MOST_ALIKE = 6
 """Maximum number of subscriptions with the same name."""
 
@@ -181,11 +179,6 @@ class ALVideoDevice(ALService):
             ]
         )
 
-    def releaseImage(self, handle: str) -> bool:
-        """Return true: a picture is a copy."""
-        self._video.subscription(handle)
-        return True
-
     def getActiveCamera(self, handle: str = "") -> int:
         """Return the camera of a subscription, or the active one."""
         return self._setting("camera", handle) if handle else self._video.active
@@ -266,26 +259,9 @@ class ALVideoDevice(ALService):
         """Return the numbers of the cameras."""
         return list(range(len(self._video.cameras)))
 
-    def hasDepthCamera(self) -> bool:
-        """Return false."""
-        return False
-
-    def getCameraModel(self, cameraIndex: int) -> int:
-        """Return the number of the camera's model."""
-        self._camera(cameraIndex)
-        return MODEL
-
     def getCameraName(self, cameraIndex: int) -> str:
         """Return the name of a camera."""
         return self._video.cameras[self._camera(cameraIndex)].name
-
-    def isCameraOpen(self, cameraIndex: int) -> bool:
-        """Return true: the cameras are always on."""
-        return self._camera(cameraIndex) >= 0
-
-    def isCameraStarted(self, cameraIndex: int) -> bool:
-        """Return true: the cameras are always on."""
-        return self._camera(cameraIndex) >= 0
 
     def getHorizontalFOV(self, cameraIndex: int) -> float:
         """Return the horizontal field of view in rad."""
