@@ -169,15 +169,18 @@ class HeatRecord:
         return 0.0
 
     def thinned(self, step_s: float) -> "HeatRecord":
-        """Return a record with about one row per `step_s`, the last of each step.
+        """Return a record with about one row per `step_s`.
 
-        No heat is lost: the mean of i² covers the dropped rows.
+        It is the last of each step with a temperature, if there is one. No heat is
+        lost: the mean of i² covers the dropped rows.
 
         Raises:
             BadInput: fewer than five temperatures remain.
         """
         slot = np.floor((self.time_s - self.time_s[0]) / step_s + 1e-9)
-        last = np.flatnonzero(np.diff(slot, append=np.inf) > 0.0)
+        n = self.time_s.size
+        begin = np.flatnonzero(np.diff(slot, prepend=-np.inf) > 0.0)
+        last = np.maximum.reduceat(np.arange(n) + n * self.is_known, begin) % n
         heat = np.cumsum(self.mean_square_current * np.diff(self.time_s))
         until = np.concatenate(([0.0], heat))[last]
         time_s = self.time_s[last]

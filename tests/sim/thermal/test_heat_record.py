@@ -87,3 +87,12 @@ def test_messages(messages: Messages) -> None:
             mean_square_current=[np.full(6, 0.5), np.full(5, np.nan), np.full(5, -1.0)],
         )
     )
+
+
+def test_thinning_keeps_rows_with_a_temperature() -> None:
+    """Topics of a bag have rows of their own: every other row has no temperature."""
+    degc = np.where(np.arange(100) % 2, np.nan, 30.0)
+    record = HeatRecord.from_currents(0.1 * np.arange(100), degc, np.ones(100))
+    thin = record.thinned(1.0)
+    assert np.isfinite(thin.degc).all()
+    assert thin.time_s.size == 10
