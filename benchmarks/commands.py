@@ -6,7 +6,6 @@ divided by that of the same trials in this process, which has imported everythin
 """
 
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -123,8 +122,8 @@ def _cpu_s(root: Path, words: Sequence[str], folder: Path) -> float:
 
 
 def _children_s() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    used = os.times()  # zero on Windows
+    return used.children_user + used.children_system
 
 
 def _heat_trials_s(folder: Path) -> float:

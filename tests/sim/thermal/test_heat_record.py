@@ -91,8 +91,9 @@ def test_messages(messages: Messages) -> None:
 
 def test_thinning_keeps_rows_with_a_temperature() -> None:
     """Topics of a bag have rows of their own: every other row has no temperature."""
-    degc = np.where(np.arange(100) % 2, np.nan, 30.0)
-    record = HeatRecord.from_currents(0.1 * np.arange(100), degc, np.ones(100))
+    time_s, degc = np.linspace(0.0, 9.9, 100), np.full(100, 30.0)
+    degc[1::2] = np.nan
+    record = HeatRecord.from_currents(time_s, degc, np.ones(100))
     thin = record.thinned(1.0)
     assert np.isfinite(thin.degc).all()
     assert thin.time_s.size == 10

@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -122,7 +123,7 @@ def test_warnings_and_records_reach_a_listener_by_level_and_category(
     robot.parts.motion.warn("once")
     listener = ask("createListener")
     listener.addFilter("robot.*", WARNING)
-    single: list[dict[str, object]] = []
+    single: list[dict[str, Any]] = []
     several: list[list[dict[str, object]]] = []
     listener.onLogMessage.connect(single.append)
     listener.onLogMessagesWithBacklog.connect(several.append)

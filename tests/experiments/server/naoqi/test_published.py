@@ -17,7 +17,7 @@ from nao_testbed.models import TestbedError
 from tests.experiments.server.naoqi.in_process import InProcess
 
 KINDS = {kind.NAME: kind for kind in SERVICES}
-VALUES = {number: 0.5, whole: 1, flag: True}
+VALUES: dict[object, Any] = {number: 0.5, whole: 1, flag: True}
 """Arguments by their type; the others are names."""
 
 
