@@ -121,7 +121,6 @@ def test_the_calls_with_which_the_ros_driver_starts_succeed_in_order(nao: Any) -
         assert picture[7:] == pytest.approx(edges, abs=1e-3)
     assert unsubscribed == [True, True]
     assert [3, "me", "hello"] in logged
-    assert [3, "robot.warning", "moveTo: walking is not simulated"] in logged
 
 
 def test_an_answer_has_the_types_of_naoqi() -> None:
