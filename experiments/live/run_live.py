@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nao_testbed.controllers.policies.text import short_names
+from nao_testbed.controllers.policies.text import PREFIX, short_names
 from nao_testbed.controllers.registry import check_controllers, controller_names
 from nao_testbed.experiments.closed_loop.trial import TrialCfg
 from nao_testbed.experiments.closed_loop.warm_up import warn_before_run, warn_of_fall
@@ -33,7 +33,7 @@ from nao_testbed.experiments.live.robot.process_link import (
     run_live_robot,
 )
 from nao_testbed.experiments.live.robot.scenario_play import ScenarioCfg
-from nao_testbed.models import Robot, TestbedError
+from nao_testbed.models import BadInput, Robot, TestbedError
 from nao_testbed.models.system import CAN_FORK
 from nao_testbed.sim.engine.obstacles import Obstacle
 from nao_testbed.sim.recording.run_folder import create_run_folder, plain_name
@@ -134,7 +134,18 @@ def plan_standing(cfg: HeatCfg) -> LivePlan:
 
 
 def plan_of(trials: Sequence[TrialCfg]) -> LivePlan:
-    """Return a plan of robots that differ only in their controllers."""
+    """Return a plan of robots that differ only in their controllers.
+
+    Raises:
+        BadInput: a policy is to run on a servo with fixed gains.
+    """
+    for trial in trials:
+        kind = trial.simulation.servo.kind
+        if trial.controller.startswith(PREFIX) and kind != "torque":
+            raise BadInput(
+                f"servo {kind!r} has fixed gains, and a policy sets its own; use "
+                "--servo torque."
+            )
     world = trials[0].simulation.world
     return LivePlan(
         trials=tuple(trials),

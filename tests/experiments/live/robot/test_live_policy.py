@@ -1,14 +1,17 @@
 """A policy moves the set-points of a live robot, as in `heat`."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 
 from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials
 from nao_testbed.experiments.live.robot.live_robot import LiveRobot, play_of
 from nao_testbed.experiments.live.robot.operation import ChangeController, Take
 from nao_testbed.experiments.live.run_live import plan_of
+from nao_testbed.models import BadInput
 from tests.controllers.policies.python_policy import HOLD
 
 TWO_LEG = Path(__file__).parents[3] / "data" / "two_leg"
@@ -48,3 +51,11 @@ def test_it_moves_the_joints_until_someone_takes_them(tmp_path: Path) -> None:
     assert_allclose(sim.read().target[1:], stand[1:], atol=1e-6)
     assert_allclose(sim._servo.kp, [joint.kp for joint in sim.robot.joints])
     live.close("done")
+
+
+def test_a_servo_with_fixed_gains_is_refused_before_the_start() -> None:
+    cfg = HeatCfg(robot=TWO_LEG, controllers=("fixed",), servo="pybullet")
+    (trial,) = plan_trials(cfg)
+    plan_of([trial])
+    with pytest.raises(BadInput, match="'pybullet' has fixed gains"):
+        plan_of([replace(trial, controller="policy:hold.py")])
