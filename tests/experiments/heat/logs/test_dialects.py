@@ -283,30 +283,36 @@ def test_files_of_office_programs_and_json_lines_are_read(
     np.testing.assert_allclose(log.signals["temperature"]["LKneePitch"], [30, 30, 31])
 
 
-def test_a_file_without_names_or_objects_is_refused(nao: Robot, tmp_path: Path) -> None:
-    path = tmp_path / "echo.csv"
-    path.write_text("1700000000,5,base,0.1,0.2\n1700000000,6,base,0.1,0.2\n", "utf-8")
-    with pytest.raises(BadInput, match="the first row has numbers; add a row"):
-        read_log(path, nao)
-    path = tmp_path / "state.jsonl"
-    path.write_text('{"t": 1}\n[1]\n', "utf-8")
-    with pytest.raises(BadInput, match=r"jsonl:2: this is not a JSON object"):
-        read_log(path, nao)
-    path.write_text("[1]", "utf-8")
-    with pytest.raises(BadInput, match=r"jsonl, record 1: this is not a JSON object"):
-        read_log(path, nao)
-    path.write_text("[" * 5000, "utf-8")
-    with pytest.raises(BadInput, match=r"jsonl:1: this is not a JSON object"):
-        read_log(path, nao)
-    path.write_text('t,note\n0,"a\n1,b\n', "utf-8")
-    with pytest.raises(BadInput, match=r"jsonl:2: .*check its quotation marks"):
-        read_log(path, nao)
-    path = tmp_path / "echo.txt"
-    path.write_text("header:\n  stamp:\n    sec: 17\n  nanosec: {", "utf-8")
-    with pytest.raises(BadInput, match=r"echo\.txt cannot be read as messages of"):
-        read_log(path, nao)
-    path.write_text('t,q\n0,"[1, 2]"\n1,"[1]"\n', "utf-8")
-    with pytest.raises(BadInput, match=r"txt:3: the list of column 'q' has 1 items"):
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        (
+            "echo.csv",
+            "1700000000,5,base,0.1,0.2\n1700000000,6,base,0.1,0.2\n",
+            "the first row has numbers; add a row",
+        ),
+        ("a.jsonl", '{"t": 1}\n[1]\n', r"jsonl:2: this is not a JSON object"),
+        ("a.jsonl", "[1]", r"jsonl, record 1: this is not a JSON object"),
+        ("a.jsonl", "[" * 5000, r"jsonl:1: this is not a JSON object"),
+        ("a.jsonl", 't,note\n0,"a\n1,b\n', r"jsonl:2: .*check its quotation marks"),
+        (
+            "echo.txt",
+            "header:\n  stamp:\n    sec: 17\n  nanosec: {",
+            r"echo\.txt cannot be read as messages of",
+        ),
+        (
+            "echo.txt",
+            't,q\n0,"[1, 2]"\n1,"[1]"\n',
+            r"txt:3: the list of column 'q' has 1 items",
+        ),
+    ],
+)
+def test_a_file_without_names_or_objects_is_refused(
+    name: str, text: str, said: str, nao: Robot, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_text(text, "utf-8")
+    with pytest.raises(BadInput, match=said):
         read_log(path, nao)
 
 
