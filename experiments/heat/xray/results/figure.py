@@ -46,10 +46,11 @@ def xray_figure(found: Xray) -> "Figure":
         error = suspects.error_of(name)
         is_best = one == found.verdict.named and found.is_explained
         colour = COLOURS[1] if is_best else FAINT_INK
+        percent = f"{one.percent}%" if found.is_explained else NOTHING
         right.plot([error.low_deg, error.high_deg], [place] * 2, color=colour, lw=3)
         right.plot(error.degrees, place, "o", color=colour, ms=5)
         right.annotate(
-            f"{one.percent}%" if found.is_explained else NOTHING,
+            percent if name == one.causes[0] else "",
             (1.0, place),
             xycoords=("axes fraction", "data"),
             ha="right",
@@ -58,7 +59,10 @@ def xray_figure(found: Xray) -> "Figure":
             color=INK if is_best else SOFT_INK,
         )
     right.axvline(0.0, color=SOFT_INK, lw=0.8)
-    labels = [cause_label(suspects, name) for _, name in shown]
+    labels = [
+        f"{'' if name == one.causes[0] else 'and '}{cause_label(suspects, name)}"
+        for one, name in shown
+    ]
     right.set_yticks(rows, labels, fontsize=8)
     right.margins(x=0.15)
     right.set_xlabel("True minus measured angle (°)", fontsize=9)

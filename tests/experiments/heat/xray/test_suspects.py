@@ -196,6 +196,12 @@ def test_three_joints_off_are_three(standing: Standing, robot: Robot) -> None:
     found = found_in(off_by(standing, robot, **off), robot)
     assert found.is_explained
     assert {*found.suspects.best.joints} == off.keys()
+    labels = [t.get_text() for t in xray_figure(found).axes[1].get_yticklabels()]
+    likeliest = found.verdict.hypotheses[0].causes
+    assert labels[: len(likeliest)] == [
+        likeliest[0],
+        *(f"and {name}" for name in likeliest[1:]),
+    ]
     for name, degrees in off.items():
         error = found.suspects.error_of(name)
         assert error.low_deg <= degrees <= error.high_deg
