@@ -2,7 +2,7 @@
 
 `look` holds the head and pauses on demand. `nod` waits for the head, holds it for half
 a second and releases it; `look` resumes with a new token. Then the head overheats, and
-the lease reports the reason of its loss. The same block works in threads
+the lease reports the reason for its loss. The same block works in threads
 (`SharedLedger`) and on another machine (`Client`).
 """
 

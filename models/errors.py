@@ -15,7 +15,7 @@ MAX_QUOTED = 200
 
 
 FOREIGN_ERRORS = (Exception, SystemExit, GeneratorExit)
-"""Exceptions that foreign code may raise; a KeyboardInterrupt may be the user's."""
+"""Exceptions of users' code; without KeyboardInterrupt, which is a Ctrl-C."""
 
 
 MAX_ERROR_LENGTH = 1000

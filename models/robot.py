@@ -15,7 +15,7 @@ and the joint speeds v, the constant matrix G gives (virtual work)
     v = G ω,        τ_m = Gᵀ τ.
 
 On most robots motors drive such joints by rods, and G varies with the angles; a
-constant G is that of the middle posture.
+constant G is computed at the middle of the joint ranges.
 """
 
 import dataclasses

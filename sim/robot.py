@@ -52,7 +52,7 @@ class SimulationCfg:
     sensors: SensorCfg = field(default_factory=SensorCfg)
     heating: HeatingCfg = field(default_factory=HeatingCfg)
     protection: str = "none"
-    """Law from temperature to stiffness: `none`, `nao` or `document`."""
+    """Thermal protection: `none`, `robot`, `nao` or `document`."""
     current_limit_a: Mapping[str, float] = field(default_factory=dict)
     """Joint to permanent current limit of its motor board in A."""
     misalignment_deg: Mapping[str, float] = field(default_factory=dict)
@@ -139,7 +139,7 @@ class Truth:
     base_quaternion: FloatArray
     """x y z w."""
     base_velocity: FloatArray
-    """(6,) linear velocity of the base's centre of mass, and angular velocity;
+    """(6,) velocity of the base's centre of mass in m/s, and angular velocity in rad/s;
     world."""
     contacts: tuple[Contact, ...]
     """Contacts with the ground."""
@@ -248,7 +248,7 @@ class SimulatedRobot:
 
     @property
     def current_limit(self) -> FloatArray:
-        """(n_joints,) current limit in force in A, at most the motor's range."""
+        """(n_joints,) active current limit in A, at most the motor's range."""
         return self._stiffness.current_limit.copy()
 
     @property
@@ -340,7 +340,7 @@ class SimulatedRobot:
             self._stiffness.put(self._sensors.temperature)
 
     def step(self, ticks: int) -> None:
-        """Advance by `ticks` periods.
+        """Advance by `ticks` physics steps.
 
         Raises:
             SimulationDiverged: a torque is not finite; the state stays unchanged.
@@ -401,7 +401,7 @@ class SimulatedRobot:
         self._body.set_down(self._robot.posture(posture))
 
     def has_fallen(self) -> bool:
-        """Return True if the base has turned by more than 45° since it was set down."""
+        """Return True if the base has tilted by more than 45° since it was set down."""
         return self._body.has_fallen()
 
     def snapshot(self) -> Snapshot:

@@ -60,7 +60,7 @@ class _Study(PlainNumbers):
 
 app = Commands(
     cls=WholeHelp,
-    help="Run a study of the repository.",
+    help="Run a study from the repository.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -82,7 +82,7 @@ def preset_search(
     seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
     json_file: JsonOption = None,
 ) -> None:
-    """Find the preset 'document' from the values published without the method."""
+    """Fit the preset 'document' to the values published for full torque."""
     from studies.preset_search import run_preset_search  # noqa: PLC0415  # heavy
 
     raise typer.Exit(run_preset_search(out, generations, seed, json_file))
@@ -135,7 +135,7 @@ def predict_published(
     ] = None,
     json_file: JsonOption = None,
 ) -> None:
-    """Predict the values with the method from robots that fit those without it."""
+    """Predict the values published for `smart` from robots that fit `fixed`."""
     from studies.predict_published.prediction import PredictionCfg  # noqa: PLC0415  # heavy
     from studies.predict_published.prediction_figures import run_prediction  # noqa: PLC0415  # heavy
 
@@ -241,7 +241,7 @@ def xray_calibration(
     seconds: Annotated[float, typer.Option(help="Length of each log in s.")] = 8.0,
     json_file: JsonOption = None,
 ) -> None:
-    """Count the right and false headlines of the X-ray on faulty logs."""
+    """Count right and wrong causes named by the X-ray on faulty logs."""
     from studies.xray_calibration import KINDS, CalibrationCfg, run_calibration  # noqa: PLC0415  # heavy
 
     cfg = CalibrationCfg(
@@ -264,7 +264,7 @@ def example_logs(
         typer.Option(help="Write instead one log of this length, as Parquet and CSV."),
     ] = None,
 ) -> None:
-    """Write the sensors of a run as other programs write them."""
+    """Write the sensor data of a run in the formats of other programs."""
     from nao_testbed.models import BadInput  # noqa: PLC0415  # heavy
     from nao_testbed.sim.recording.run_folder import read_run  # noqa: PLC0415  # heavy
     from nao_testbed.sim.recording.run_meta import recorded_robot  # noqa: PLC0415  # beside it

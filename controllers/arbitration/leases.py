@@ -1,7 +1,7 @@
 """Leases: reservations for the duration of a `with` block.
 
 A lease waits for the grant, renews its owner, has the valid token before and after
-pauses, and gives the reason of a loss. Fronts, robots and the client of a server have
+pauses, and gives the reason for a loss. Fronts, robots and the client of a server have
 the same `lease` method (`Leasing`).
 """
 

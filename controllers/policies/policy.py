@@ -39,7 +39,7 @@ class PolicyController:
     """Controller that runs a policy at the policy's own rate."""
 
     def __init__(self, policy: Policy, name: str | None = None) -> None:
-        """Create the controller; None: the policy's name."""
+        """Create the controller; without `name`, it has the policy's name."""
         self.policy = policy
         self.name = name or policy.name
         self.period_s = check_seconds(

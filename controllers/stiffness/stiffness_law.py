@@ -1,4 +1,4 @@
-"""Stiffness from joint torques (second logic, step 320), and policies that apply it.
+"""Stiffness from joint torques (step 320 of ES2659053), and rules that apply it.
 
     stiffness_i = |τ_i| / τ_max,i + offset_i,    clipped to [0, 1].
 
@@ -12,11 +12,10 @@ by the same angle, so by virtual work their motor gives the sum of their torques
 joints get the larger of their own stiffness and that of the sum. The result is never
 below the law for a single joint, although only the sum loads the motor.
 
-Two policies apply the result. In ES2659053 the computed stiffness is in force, in every
-posture and in motion. In the product, as published for NAOqi [naoqi-smart-stiffness],
-it applies only in static postures; the user's value caps the computed one; and while a
-joint moves, the user's stiffness is in force for all joints (an older text says: for
-that joint).
+Two rules apply the result. In ES2659053 the computed stiffness is in force, in every
+posture and in motion. In NAO's own software [naoqi-smart-stiffness], it applies only in
+static postures; the user's value caps the computed one; and while a joint moves, the
+user's stiffness is in force for all joints (an older text says: for that joint).
 """
 
 from dataclasses import dataclass
@@ -167,8 +166,8 @@ class ProductPolicy(Checked):
     """Joints that get the user's stiffness while one moves."""
     moving_rad_s: Positive | None = None
     """Measured speed above which a joint moves, in rad/s. None: a joint moves while
-    its set-point does. Under load the computed limit makes joints yield; treated as
-    motion, full stiffness would push them back, and the two would alternate."""
+    its set-point does. A limited joint yields under load; if that counted as motion,
+    full stiffness would push it back, and the two would alternate."""
     hold_s: NotNegative = 0.2
     """Time for which a joint counts as moving after its last motion, in s; estimate."""
 

@@ -239,7 +239,7 @@ class TrialLog:
         Args:
             name: name of the controller, as requested.
             folder: folder of the recording; None: no recording.
-            failure: reason of an early end; None: no early end.
+            failure: reason for an early end; None: no early end.
             fell: True if the robot fell.
         """
         sim, recording, robot = self._sim, self._recording, self._sim.robot

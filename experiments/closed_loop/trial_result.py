@@ -71,7 +71,7 @@ class Pressing:
 
 @dataclass(frozen=True, kw_only=True)
 class TrialResult:
-    """Result of a robot under one controller; `failure`: reason of an early end."""
+    """Result of a robot under one controller; `failure`: reason for an early end."""
 
     __pydantic_config__ = _FINITE
 

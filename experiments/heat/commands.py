@@ -88,7 +88,7 @@ def heat_command(
     ] = False,
     gui: Annotated[
         bool,
-        typer.Option("--gui", help="Open PyBullet's window; takes one controller."),
+        typer.Option("--gui", help="Open PyBullet's window; with one controller only."),
     ] = False,
     **setting: Any,
 ) -> None:
@@ -249,8 +249,8 @@ def xray_command(
         bool,
         typer.Option(
             "--varied",
-            help="With --trials: vary the slope, gear friction, loads and 1 to 3 "
-            "miscalibrated joints.",
+            help="With --trials: vary slope, gear friction, loads and miscalibrated "
+            "joints (1 to 3).",
         ),
     ] = False,
     posture: Annotated[

@@ -222,7 +222,7 @@ def run_heat(cfg: HeatCfg, out: Path | None = None) -> HeatResult:
 
 
 def failures(result: HeatResult) -> dict[str, str]:
-    """Return controller to the reason of an early end; empty without one."""
+    """Return controller to the reason for an early end; empty without one."""
     early = {
         name: trial.failure
         for name, trial in result.trials.items()

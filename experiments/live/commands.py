@@ -93,7 +93,7 @@ def live_command(
     ] = None,
     **setting: Any,
 ) -> None:
-    """Simulate robots in real time on a page where you can push and command them."""
+    """Simulate robots in real time; push and command them on a web page."""
     check_page_extra("nao-testbed live")
     if seconds is not None and not 0.0 < seconds < float("inf"):
         raise BadInput(f"--seconds is {seconds}; give a number above 0.")

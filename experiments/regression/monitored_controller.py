@@ -1,4 +1,4 @@
-"""Wrapper of a controller that checks and copies answers, and times steps.
+"""Wrapper of a controller that checks and copies its output and measures its time.
 
 A controller must return `Limits` with finite float64 arrays, one number per joint, and
 a stiffness from 0 to 1. It must not change the observation, and must not raise.

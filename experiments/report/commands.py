@@ -23,7 +23,7 @@ def report(
         list[Path],
         typer.Argument(
             metavar="RUN...",
-            help="Folders of heat experiments, their single robots, scenarios or "
+            help="Folders of heat experiments, single robots, scenarios or "
             "sweeps; or a folder that contains such folders.",
         ),
     ],

@@ -82,7 +82,7 @@ def _used_by(name: str) -> list[str]:
 
 
 OnTime = Callable[[float], None]
-"""Function called with the simulated time in s that was written."""
+"""Function called with the simulated time in s written so far."""
 Written = Mapping[Path, Mapping[str, int]]
 """File to the number of rows per table, topic or entity."""
 
@@ -95,7 +95,7 @@ _INFO_LOG, _ERROR_LOG = 20, 40
 def write_csv(run: ExportedRun, path: Path, on_time: OnTime) -> Written:
     """Write all rows as one table, and the events as another.
 
-    The first column is the time in s. Columns have the names of the run. Of the
+    The first column is the time in s. Columns keep the run's names. Of the
     transforms, only that of the base is written; the others follow from the angles.
     """
     events = path.with_suffix(".events.csv")

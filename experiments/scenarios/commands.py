@@ -162,7 +162,7 @@ def schema() -> None:
 
 @scenario_app.command()
 def schemas(json_file: JsonOption = None) -> None:
-    """List the schemas available to behaviours, with their parameters and defaults."""
+    """List the behaviour schemas, with their parameters and defaults."""
     from nao_testbed.experiments.scenarios.vocabulary.listing import (  # noqa: PLC0415
         schema_table,  # heavy
         schema_words,  # heavy

@@ -99,7 +99,7 @@ def serve(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="File with the number of restarts; default: in the user's folder.",
+            help="File that counts restarts; default: in ~/.local/state.",
         ),
     ] = None,
     secret_file: SecretOption = None,

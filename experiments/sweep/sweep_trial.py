@@ -1,7 +1,7 @@
 """Trial of a sweep and its outcome, as plain data.
 
 A trial is run by `experiments.closed_loop.trial.run_trial` in any process on any
-machine. Its only path is that of a robot folder given by the user.
+machine. Its only file path is that of a robot folder given by the user.
 """
 
 import dataclasses
@@ -33,15 +33,15 @@ BY_JOINT = {
     EFFORT_LIMIT: "effort_limits",
     "current_limit_a": "current_limit_a",
 }
-"""Parameters with one value per joint, with columns such as
-`misalignment_deg.LAnklePitch`, to the fields of `RobotSetting`."""
+"""Fields of `RobotSetting`, by parameter with one value per joint (columns such as
+`misalignment_deg.LAnklePitch`)."""
 BY_NAME = {**BY_JOINT, PAYLOAD: PAYLOAD, OBSTACLES: OBSTACLES}
 """Parameters by joint, and those with one value per place on a link
 (`payload_kg.torso@-0.08,0,0.05`) or per box (`obstacles.table`); `none` for an absent
 one."""
 PERIOD = "control_period"
 DELAYS = ("observation_delay", "action_delay")
-"""Columns only of a sweep that has them."""
+"""Columns only if the sweep sets them."""
 SETTING = (
     "posture",
     "slope_deg",
@@ -62,7 +62,7 @@ PUSH = "push"
 AGAIN = "again_s"
 PUSH_PARAMETERS = ("direction_deg", "size_n", "duration_s", "at_s", "link", AGAIN)
 """Parameters of `pushes_towards`, with columns such as `push.size_n`, for a sweep with
-a drawn push."""
+a sampled push."""
 SIZE, DIRECTION, QUIET = f"{PUSH}.size_n", f"{PUSH}.direction_deg", f"{PUSH}.quiet_s"
 _PLAIN = re.compile(r"[^A-Za-z0-9.+-]+")
 
@@ -80,7 +80,7 @@ class SweepTrial:
     seed: int
     """Seed of all sensor noise, the same for a robot under every controller."""
     pushes: tuple[Push, ...] = ()
-    """Pushes of every robot, besides the drawn one."""
+    """Pushes of every robot, besides the sampled one."""
     fast_forward: FastForwardCfg | None = field(default_factory=FastForwardCfg)
     """Settings of fast-forward; None: continuous physics."""
     robot_folder: Path | None = None
@@ -99,7 +99,7 @@ class SweepTrial:
     def key(self) -> str:
         """Name of its file: readable, with a hash of everything that defines it."""
         plain_data: Any = plain(dataclasses.replace(self, number=0, robot_folder=None))
-        if not self.policy_digest:  # as in sweeps of before
+        if not self.policy_digest:  # as in earlier sweeps
             del plain_data["policy_digest"]
         text = json.dumps(plain_data, sort_keys=True, ensure_ascii=False)
         digest = hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -146,7 +146,7 @@ class SweepTrial:
         )
 
     def by_name(self, parameter: str) -> dict[str, Any]:
-        """Return joint, link or obstacle to its value of one of `BY_NAME`."""
+        """Return the values of a parameter of `BY_NAME` by joint, link or obstacle."""
         prefix = f"{parameter}."
         return {
             name.removeprefix(prefix): value

@@ -165,7 +165,7 @@ class Body:
     def has_fallen(self) -> bool:
         """Return True if the base has turned by more than 45°.
 
-        It is compared with the start, or with the last time it was set down.
+        Measured from the start, or from the last `set_down`.
         """
         return bool(self._up_in_base() @ self._start_up < FALL_TILT)
 

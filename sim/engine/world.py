@@ -53,8 +53,7 @@ def ticks_of(name: str, period: float, dt: float) -> int:
 
 
 SHORTEST_STEP_S = 1e-5
-"""Shortest physics step in s: a hundredth of the default. With shorter steps a
-simulated second takes an hour."""
+"""Shortest physics step in s: a hundredth of the default."""
 
 
 Coordinate = Annotated[float, Field(ge=-1.0, le=1.0, title="a payload's position in m")]

@@ -7,7 +7,7 @@ in `flush` happens together with the single write of the slot, so that a token t
 ended in between moves nothing.
 
     gate = Gate(ledger, robot)
-    gate.submit(token, "HeadYaw", 0.3)  # None, or the reason of a refusal
+    gate.submit(token, "HeadYaw", 0.3)  # None, or the reason for a refusal
     ledger.advance(tick)
     gate.flush(tick)  # once per device slot, before the robot is stepped
 """
@@ -133,7 +133,7 @@ class Gate:
     def submit(
         self, token: Token | None, leaf: str, value: Value | None = None
     ) -> Rejected | None:
-        """Accept a command into the slot, or return the reason of a refusal.
+        """Accept a command into the slot, or return the reason for a refusal.
 
         Args:
             token: token of a reservation that covers the leaf.
@@ -262,7 +262,7 @@ class Gate:
             return self._slot.take_all(commands).refused
 
     def submit_shift(self, token: Token | None, shift: FloatArray) -> Rejected | None:
-        """Accept a shift of the set-points, or return the reason of a refusal.
+        """Accept a shift of the set-points, or return the reason for a refusal.
 
         Commanded set-points stay in force; the shift is added at the output. A motor is
         shifted if the token covers it or its holder permits it (`Ledger.allow_shift`),

@@ -1,4 +1,4 @@
-"""Commands of one device slot, from their submission to the single write.
+"""Commands of one slot of 10 ms, from their submission to the single write.
 
 A slot is checked as a whole before anything is written, so a batch of commands is
 written together or not at all. Every command and its end is an event; commands are
@@ -202,7 +202,7 @@ class Line:
     below: Displaced | None = None
     """Command displaced by the pending one."""
     commander: Token | None = None
-    """Token of the last written command; None after a safe output."""
+    """Token of the last written command; None after a safe set-point of the gate."""
 
 
 class Slot:
@@ -372,8 +372,7 @@ class Slot:
     ) -> Refusal | None:
         """Query the ledger about a leaf that was known when its command arrived.
 
-        For a removed leaf the reason is that no token covers it; for other leaves the
-        end of the token.
+        For a removed leaf: the end of the token, else NOT_COVERED.
         """
         ledger = self._ledger
         try:

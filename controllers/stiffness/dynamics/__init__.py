@@ -1,6 +1,6 @@
 """Rigid-body terms of the robot in the frame of its base (steps 620, 640, 670).
 
-The equation of [ES2659053T3 ¶fig.6] in its own letters is
+The equation of [ES2659053T3 ¶fig.6] in its own notation is
 
     M̃(q) (Ṫ - G) + N(q, q̇) T = L τ + Cᵗ(q) W,      M̃(q) = Cᵗ(q) M C(q),
 
@@ -84,8 +84,8 @@ def view_placements(model: pin.Model, data: pin.Data) -> FloatArray:
         same = _is_same_memory(view[body, :3], axes)
         if not (same and _is_same_memory(view[body, 3], origin)):
             raise RuntimeError(
-                "This version of Pinocchio keeps placements in another order than "
-                "the one this module reads; install the version of requirements.lock."
+                "This version of Pinocchio keeps placements in an order that "
+                "this module does not read; install the version of requirements.lock."
             )
     return view
 
@@ -122,7 +122,7 @@ ROOT_JOINT = 1
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RobotMotion:
-    """Motion of joints and base, the base as an inertial unit measures it; base frame.
+    """Motion of joints, and of the base as an IMU measures it; base frame.
 
     The equations of motion are the same for every observer in uniform motion, so the
     linear velocity of the base is not needed.
@@ -133,7 +133,7 @@ class RobotMotion:
     a: FloatArray
     """(n_joints,) in rad/s²."""
     proper_acceleration: FloatArray
-    """(3,) acceleration minus gravity of the base origin, in m/s²; +g up at rest."""
+    """(3,) acceleration of the base origin minus gravity, in m/s²; +g up at rest."""
     angular_velocity: FloatArray
     """(3,) in rad/s."""
     angular_acceleration: FloatArray
@@ -141,7 +141,7 @@ class RobotMotion:
 
 
 def build_model(robot: Robot) -> pin.Model:
-    """Return Pinocchio's model on a free base; coupled joints stay separate.
+    """Return Pinocchio's floating-base model; coupled joints stay separate.
 
     Raises:
         BadInput: Pinocchio cannot use the URDF.

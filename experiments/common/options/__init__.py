@@ -231,7 +231,7 @@ PolicyOption = Annotated[
     typer.Option(
         "--policy",
         metavar="FILE",
-        help="Policy of one more robot: FILE.onnx, FILE.onnx+layout=FILE.yaml or "
+        help="Add a robot with this policy: FILE.onnx, FILE.onnx+layout=FILE.yaml or "
         "FILE.py:CLASS; repeatable (docs/guides/policies.md).",
     ),
 ]

@@ -465,7 +465,7 @@ def _outcome_note(result: HeatResult) -> str:
         )
     if any(trial.least_power_w is not None for trial in trials):
         words.append(
-            "Minimum power: Joule loss of the optimal contact forces in the final "
+            "Minimum power: Joule loss with the optimal contact forces in the final "
             "posture, with gear friction carrying as much of the load as possible."
         )
     if any(map(_is_from_samples, trials)):

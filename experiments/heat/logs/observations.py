@@ -1,6 +1,6 @@
 """Recordings for replays and the log server, from run folders and other logs.
 
-A run folder has the observations that its controller got. Of another log, each control
+A run folder has the observations that its controller got. In other logs, each control
 period of 20 ms is an observation: the newest value of every sensor. Missing velocities
 are the slopes of the angles, missing set-points the angles, missing stiffness 1, and
 other missing sensors NaN; each is reported.
@@ -28,7 +28,7 @@ from nao_testbed.sim.recording.run_meta import recorded_robot
 from nao_testbed.sim.replayed_robot import RecordedObservations, read_observations
 
 STALE_S = 1.0
-"""Age in s from which angles are a gap of the log, without observations."""
+"""Angles older than this, in s, give no observation."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -18,7 +18,7 @@ residuals divided by its standard deviation, so the sum of squares is -2 log lik
 The hypothesis "joint j is misaligned" is a wider prior of e_j, "the floor slopes" one
 of s, "the robot carries a load" one of ΔW and Δc. A slope s is the equivalent error
 angle of both ankles. In the three rows of the soles and the two of the accelerometer,
-all pitch joints of a leg share nearly one direction, and so do its roll joints: only
+all pitch joints of a leg have nearly equal directions, and so do its roll joints: only
 the placement of the feet distinguishes them. The last row is an assumption that the
 user must satisfy (`Assumptions.feet`).
 
@@ -78,8 +78,7 @@ TORQUE_NM = 0.01
 FORCE_N = 0.3
 """Standard deviation of the weight."""
 FSR_N = 0.1
-"""Standard deviation of a mean force, with averaged steps and noise: a quarter of a
-step."""
+"""Standard deviation of a mean force, noise averaged: a quarter of a sensor step."""
 CORNER_M = 1e-4
 """Standard deviation of the height of a corner: depth to which soles sink in."""
 EDGE_M = 3e-4
@@ -109,7 +108,7 @@ FLOOR = slice(0, 2)
 LOAD = slice(2, 5)
 """Indices of the load among the widths: ΔW in N, Δc forwards and to the left in m."""
 NOT_SEEN = 0.3
-"""Standard deviations without a load: a share of the model's mass error."""
+"""Prior of an absent load, as a fraction of the model's mass errors."""
 N_OTHER = 5
 """Number of widths before those of the angles."""
 
@@ -286,7 +285,7 @@ class StandingModel:
 
     @property
     def touching(self) -> tuple[int, int]:
-        """Corners of each sole that certainly touch; two corners are an edge."""
+        """Number of corners of each sole that certainly touch; two: an edge."""
         assert self._touches is not None
         left, right = self._touches
         return int(left.sum()), int(right.sum())
@@ -451,7 +450,7 @@ class StandingModel:
         return second.T @ way, second.T @ first
 
     def _measured_up(self) -> FloatArray:
-        """Return the vertical in the base frame, by the accelerometer or the soles."""
+        """Return the vertical in the base frame, from the accelerometer or soles."""
         self._dynamics.update(self.q)
         a = self.standing.accelerometer
         if a is not None:

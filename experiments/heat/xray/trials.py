@@ -71,10 +71,10 @@ MEASURED_S = 3.0
 MOVED_S = 8.0
 """Standing time after the change of a set-point, in s."""
 SIZE_DEG, SHARE = 0.3, 0.1
-"""Tolerances of a correct result: error in degrees, and share of a power."""
+"""Tolerances of a correct result: error in degrees, and relative error of a power."""
 RIGHT_W, RIGHT_SHARE = 0.05, 0.02
-"""Smallest tolerance of a correct power in W, and relative to the heat of the legs for
-guessed motor constants."""
+"""Smallest tolerance of a correct power: in W, or as a fraction of the heat of the legs
+if motor constants are guesses."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +112,7 @@ class TrialsCfg:
 
 @dataclass(frozen=True, kw_only=True)
 class Watts:
-    """Power by the X-ray and by the simulator."""
+    """Power from the X-ray and from the simulator."""
 
     said: float
     true: float
@@ -139,7 +139,7 @@ class Diagnosis:
     probability: float = 0.0
     """Probability of the best explanation."""
     inside: Mapping[str, bool]
-    """Misaligned and named joint to True if its interval contains the error."""
+    """True, by misaligned and named joint, if its interval contains the error."""
     named: Mapping[str, tuple[float, bool]] = field(default_factory=dict)
     """Cause named in the headline to its probability, and True if it is a true
     cause."""
@@ -395,7 +395,7 @@ def outcome_table(cfg: TrialsCfg, found: Sequence[Diagnosis]) -> DataTable:
 
 
 def _both(unit: PowerUnit, watts: Watts | None) -> str:
-    """Return the power by the X-ray, and the true one in brackets."""
+    """Return the power from the X-ray, and the true one in brackets."""
     if watts is None:
         return ""
     digits = 1 if unit.is_relative else 2

@@ -9,7 +9,7 @@ connections are rejected and existing ones continue: an owner's renewals use an 
 connection.
 
 `EventStream` sends server-sent events to a reader that may disconnect or stop reading.
-It has no queue: the stream requests new data when the last piece was sent, so a slow
+It has no queue: the stream requests new data once the last piece is sent, so a slow
 reader gets fewer pieces. A reader that reads nothing is disconnected by its connection
 and, on Linux, by the socket's time limit.
 """
@@ -111,7 +111,7 @@ class RequestFilter:
         is_short = size.isdecimal() and len(digits) <= len(str(self._max_body))
         if not is_short or int(digits) > self._max_body:
             return error_response(
-                413, f"the body is too large; this server takes {self._max_body} bytes."
+                413, f"the body is too large; the limit is {self._max_body} bytes."
             )
         return None
 
@@ -153,7 +153,7 @@ def _without_port(host: str) -> str:
 
 
 WHOLE_S = 10.0
-"""Maximum time in s from the first byte of a request, or connection, to its last."""
+"""Maximum time in s from connecting, or the first byte of a request, to its last."""
 
 
 class PunctualConnection(H11Protocol):

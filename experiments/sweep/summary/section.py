@@ -51,7 +51,7 @@ MAX_JOINTS = 3
 
 
 def parameter_table(identity: Mapping[str, Any]) -> DataTable:
-    """Return a row per parameter with its values; equal joints share one.
+    """Return a row per parameter with its values; joints of equal values share one.
 
     Args:
         identity: identity of the sweep (`experiments.sweep.trial_store.identity`).
@@ -191,7 +191,7 @@ def _caveats(sweep: Sweep) -> list[str]:
         trials = "1 trial has" if failed == 1 else f"{failed} trials have"
         words.append(f"{trials} no result; see the table of trials for the reasons.")
     if not len(kept := compared(sweep)):
-        words.append("No robot is near the selected outcome: there is no comparison.")
+        words.append("No robot fits the rule `keep`: there is no comparison.")
     elif not kept["stands"].any():
         words.append("No robot stood to the end: there is no comparison.")
     commits = frame["commit"].dropna().unique() if "commit" in frame else ()

@@ -44,7 +44,7 @@ class Queue:
 
     def __init__(self, cfg: LedgerCfg, timers: Timers, trace: Trace) -> None:
         self.cfg = cfg
-        """Present rules."""
+        """Rules of the ledger."""
         self.timers = timers
         self.trace = trace
         self.waiting: dict[int, Waiting] = {}
@@ -127,7 +127,7 @@ class Queue:
         )
 
     def enqueue(self, waiting: Waiting) -> None:
-        """Queue a request, within its time limit."""
+        """Queue a request; its time limit starts."""
         number, owner = waiting.ticket.number, waiting.owner
         if waiting.resumes is None and not waiting.recalls:
             waiting.firm_at += self.cfg.overtake_ticks
@@ -322,7 +322,7 @@ def _waits_for(node: _Node) -> Iterator[_Node]:
         return
     for leaf, share in node.shares.items():
         if not leaf.competes:
-            continue  # no release activates a state
+            continue  # states are not released
         earlier = leaf.last_competitor(node)  # which in turn waits for earlier ones
         if earlier is not None:
             yield earlier

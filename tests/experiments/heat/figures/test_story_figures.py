@@ -158,7 +158,7 @@ def test_shifts_stand_beside_what_was_misaligned() -> None:
 
 
 def test_a_greek_letter_of_a_label_stays_small() -> None:
-    """λ is the heat conductance; Λ would be another quantity."""
+    """λ is the thermal conductance; Λ would be another quantity."""
     row = Estimate(value=1.0, low=0.9, high=1.1, unit="1/s")
     figure = interval_figure({"a": {"λ/C": row}}, {"λ/C": 1.0}, "t")
     assert figure.axes[0].get_xlabel() == "λ/C (1/s); line: true value"

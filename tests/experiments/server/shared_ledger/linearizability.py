@@ -27,7 +27,7 @@ class Operation:
     end: int
     result: object
     """Of a request: the token's sequence number, 0 if denied. Of a release and of a
-    command: None, or the reason of the refusal."""
+    command: None, or the reason for the refusal."""
 
 
 class State(NamedTuple):
