@@ -3,7 +3,7 @@
     observation -> controller -> limits -> robot
 
 The loop defines the order of these steps and the set-points: those of the posture,
-approached from the present angles, plus the controller's shift, or set-points of the
+approached from the present ones, plus the controller's shift, or set-points of the
 controller in their place. Sensor values and decisions can be delayed. The loop is the
 only writer of the robot (`SoleWriter`); several owners share a robot through
 reservations and their gate.
@@ -220,7 +220,7 @@ class Loop(Generic[AnyRobot]):
         self._seen.append(self.sim.read())
 
     def observe(self) -> Observation:
-        """Return the sensor values of the next cycle, delayed, with its time."""
+        """Return the delayed sensor values of the next cycle, with the present time."""
         if not self._is_delayed:
             return self.sim.read()
         if self._next is None:

@@ -264,7 +264,7 @@ class RequestData(_Data):
     add_to: Secret | None = None
     """Token to enlarge."""
     mark: Secret | None = None
-    """Id chosen by the owner; a repeated request with this id returns the first one."""
+    """Id chosen by the owner; a repeated request with this id returns its ticket."""
     wait_s: Annotated[Seconds, Field(le=MAX_WAIT_S)] = 0.0
     """Maximum time in s for which the server holds the call."""
 
@@ -353,7 +353,7 @@ class Alive(_Data):
 
 
 class CommandData(_Data):
-    """Query of a device for the right of a command with this token."""
+    """A device's query whether this token permits a command."""
 
     resource: Name
     token: Secret | None = None
@@ -422,7 +422,7 @@ class InstalledData(_Data):
 
 
 class StartedData(_Data):
-    """Result of starting a behaviour, parents before children."""
+    """Result of starting a behaviour, with those of its parts."""
 
     name: str
     runs: bool

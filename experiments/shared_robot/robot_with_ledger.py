@@ -103,7 +103,7 @@ class RobotWithLedger(Leasing):
             robot: robot; the parts that its body lacks are frozen before any request.
             cfg: all settings.
             listeners: functions called with every event from the start. Storing all
-                events takes about 1 MB per second in which a whole body is commanded.
+                events takes about 1 MB per simulated second of whole-body commands.
             sim: the robot itself, for example a recording (`sim.log_robot`), closed
                 together with this object. None: create it from the settings.
 
@@ -226,7 +226,7 @@ class RobotWithLedger(Leasing):
             True if `is_over` returned True.
 
         Raises:
-            BadInput: the slot or the time do not divide into seconds.
+            BadInput: the slot or the time does not fit whole seconds.
             SlotsFailed: a part failed in a slot; the whole time has passed.
         """
         seconds = ticks_of("time for heat", longest_s, 1.0)
@@ -251,7 +251,7 @@ class RobotWithLedger(Leasing):
         self._follow_faults()
 
     def repair_parts(self, parts: Iterable[str]) -> None:
-        """Repair faults, given by the names of their injection.
+        """Repair faults, by the names used to inject them.
 
         Raises:
             BadInput: one of them is not broken.
@@ -309,7 +309,7 @@ class RobotWithLedger(Leasing):
         """
         tick = self.tick
         if tick == self._decided:
-            return  # before the heat-only time ended
+            return  # decided at the end of the heat-only time
         self._is_in_slot = True
         try:
             self._act(tick)

@@ -288,9 +288,10 @@ def _size(spec: SweepSpec, cfg: SweepCfg) -> str:
     if spec.keep is not None:
         most = f" at most: {spec.keep.controller} first, then the kept robots"
     trials = "trial" if spec.n_trials == 1 else "trials"
+    processes = "1 process" if workers == 1 else f"{workers} processes"
     return (
         f"{count} {trials}: {robots} at {points} of the grid{most}; "
-        f"about {duration_text(wall_s)} with {workers} processes."
+        f"about {duration_text(wall_s)} with {processes}."
     )
 
 

@@ -61,7 +61,7 @@ class Gate:
 
     In a slot each leaf accepts one command. A later command of the same token replaces
     the earlier one, which is then neither executed nor rejected. So a command leads to
-    at most one write, and each written value has exactly one command. A leaf without a
+    at most one write, and a commanded value has exactly one command. A leaf without a
     device accepts any number of commands, each a separate use. The gate also writes
     safe set-points after a loss of authority, the encoder's angle for limp motors, and
     the stiffness when an effort cap changes.
@@ -302,7 +302,7 @@ class Gate:
         """Check every command of the slot again, and write the valid ones in one step.
 
         A motor whose last commander lost it gets its safe set-point, unless it has a
-        command in this slot (`safe_set_points`). Their stiffness stays; that of a motor
+        command in this slot (`safe_set_points`). Its stiffness stays; that of a motor
         held by a virtual owner can only be commanded by an entrusted owner. Effort caps
         bound the stiffness. The set-point of a motor without stiffness follows its
         encoder (`limp_motors`). The shift is added last (`submit_shift`).
@@ -374,7 +374,7 @@ class Gate:
         if line is not None:
             return line
         if not isinstance(leaf, str):
-            raise BadInput(f"a leaf is {short(leaf)}; give its name, a text.")
+            raise BadInput(f"a leaf is {short(leaf)}; give its name, a string.")
         self._authorise(None, leaf)  # raises for an unknown leaf
         return Line(leaf, NoDevice(leaf))
 
@@ -387,6 +387,6 @@ def _check_limits(ledger: Ledger, devices: DeviceMap) -> None:
             if motor.name not in known and np.isin(motor.joints, limit.joints).any():
                 raise BadInput(
                     f"resource {limit.name!r} limits the torque of {motor.name!r}, "
-                    "but its device does not say whose joints it limits; fill "
+                    "but its device does not say which joints it limits; fill "
                     "`Device.joints` of both, as loading a robot does."
                 )

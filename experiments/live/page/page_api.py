@@ -72,7 +72,7 @@ class PageApi:
         about = _describe(robot, names, controllers)
         self._about = json.dumps({**about, "actions": list(actions), "replay": replay})
         self._newest = [dict[str, tuple[int, str]]() for _ in names]
-        """Per robot: kind of data to its update number and its JSON."""
+        """Per robot: update number and JSON of each kind of data."""
         self._pictures: dict[int, Picture] = {}
         """Newest picture of each robot."""
         self.is_closing = False
@@ -116,7 +116,7 @@ class PageApi:
         self._put(robot, "chosen", {"robot": robot, "joint": joint})
 
     def publish(self, text: str) -> None:
-        """Send the result of a recording's video to the pages."""
+        """Tell the pages how the export of a video ended."""
         self._put(0, "told", {"text": text})
 
     def _put(self, i: int, word: str, data: Mapping[str, Any]) -> None:
@@ -164,7 +164,7 @@ class PageApi:
         try:
             data = json.loads(await request.body())
             if not isinstance(data, dict):
-                raise BadInput("a request is an object with `robot` and `do`.")
+                raise BadInput("the request is not an object; give `robot` and `do`.")
             whom = self._robots_of(data.pop("robot", None))
             action = action_of(data, self._actions)
             taken = [self._send(i, action) for i in whom]

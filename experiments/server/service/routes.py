@@ -118,7 +118,7 @@ def add_error_answers(app: FastAPI, max_body: int) -> None:
             path = request.url.path[:100]
             text = f"there is no {path!r} here; GET / lists the resources."
         elif error.status_code == 413:
-            text = f"the body is too large; this server takes {max_body} bytes."
+            text = f"the body is too large; the limit is {max_body} bytes."
         elif error.status_code == 405:
             path = request.url.path[:100]
             text = f"{request.method} {path} is not supported."

@@ -266,7 +266,7 @@ def test_full_model_at_rest_gives_the_simplified_torques(
 def test_full_model_ignores_a_wrong_gain_of_the_accelerometer_at_rest(
     nao: Robot, observe: Observe
 ) -> None:
-    """The data sheet allows 10 %: at rest that is no acceleration."""
+    """A gain error of 10 % at rest is not an acceleration."""
     full, simple = smart(nao, model="full"), smart(nao)
     for k in range(50):
         full.step(observe(nao, time_s=k * DT, accelerometer=1.1 * GRAVITY * UP))
@@ -277,7 +277,7 @@ def test_full_model_ignores_a_wrong_gain_of_the_accelerometer_at_rest(
 
 
 @pytest.mark.requirement("ST-5")
-def test_full_model_feels_a_lift_that_speeds_up(nao: Robot, observe: Observe) -> None:
+def test_full_model_senses_upward_acceleration(nao: Robot, observe: Observe) -> None:
     """Upward at 1 m/s²: the ground gives m (g + 1)."""
     full = smart(nao, model="full", motion=MotionCfg(gain_time_constant_s=1e6))
     for k in range(50):

@@ -42,7 +42,7 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def work_here(monkeypatch: pytest.MonkeyPatch, work: Work) -> None:
-    """Let trials run in this process, by another work."""
+    """Run trials in this process, with another function."""
 
     def run(self: JoblibEngine, trials: object, _: object, on_result: object) -> None:
         SerialEngine().run(trials, work, on_result)  # type: ignore[arg-type]  # as they came
@@ -62,7 +62,7 @@ def test_a_dry_run_shows_and_starts_nothing(
 
 @pytest.fixture
 def timed(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
-    """Let trials take so many s, by controller; the very first loads code for 9 s."""
+    """Set the time of trials in s, by controller; the first loads code for 9 s."""
     takes, loads = {"fixed": 2.0, "constant:0.9": 6.0}, [9.0]
 
     def work(trial: SweepTrial) -> TrialOutcome:
@@ -76,9 +76,9 @@ def timed(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
 @pytest.mark.parametrize(
     ("takes", "jobs", "words"),
     [
-        ((2.0, 6.0), 1, "about 24 s with 1 processes"),
+        ((2.0, 6.0), 1, "about 24 s with 1 process"),
         ((2.0, 6.0), 2, "about 12 s with 2 processes"),
-        ((200.0, 10.0), 1, "about 10 min with 1 processes"),
+        ((200.0, 10.0), 1, "about 10 min with 1 process"),
     ],
 )
 def test_a_dry_run_foretells_the_time_from_a_trial_of_each_controller(
@@ -126,9 +126,7 @@ def test_a_sweep_that_is_shown_does_not_run(
     assert [path.name for path in here.iterdir()] == ["short.yaml"]
 
 
-def test_one_trial_is_one(
-    here: Path, nao_testbed: Run, timed: dict[str, float]
-) -> None:
+def test_one_is_singular(here: Path, nao_testbed: Run, timed: dict[str, float]) -> None:
     (here / "one.yaml").write_text("name: one\ncontroller: fixed\n", "utf-8")
     assert "1 trial: 1 robot at 1 point" in nao_testbed("sweep one.yaml --dry-run").out
 
@@ -192,7 +190,7 @@ def test_very_many_trials_are_asked_about_before_anything_starts(
         ("sweep short.yaml --out short.yaml", "short.yaml is a file; give a folder"),
     ],
 )
-def test_a_wrong_line_is_told(
+def test_a_bad_line_is_refused(
     file: Path, nao_testbed: Run, line: str, words: str
 ) -> None:
     ran = nao_testbed(line)
@@ -231,7 +229,7 @@ def test_a_stopped_sweep_has_its_table_and_no_process_stays(
 
 
 def alive_in_group(group: int) -> bool:
-    """Whether a process of a group lives; ended ones that nobody waited for do not."""
+    """Return whether a process of a group lives; zombies do not."""
     listed = subprocess.run(
         ["ps", "-o", "stat=", "-g", str(group)],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""The outcome as data: sums of the legs, and the JSON of the contract."""
+"""The outcome as data: sums of the legs, and the documented JSON."""
 
 import json
 import math
@@ -104,7 +104,7 @@ def test_json_holds_published_numbers_of_that_experiment_only(
 
 
 @pytest.mark.requirement("ST-24")
-def test_a_robot_that_fell_is_set_beside_nothing(make_heat_result: Make) -> None:
+def test_a_robot_that_fell_is_not_compared(make_heat_result: Make) -> None:
     result = make_heat_result("fixed", "constant:0.3")
     fell: dict[str, Any] = {"fell": True, "failure": "fell at 3.20 s", "sim_s": 4.2}
 
@@ -120,7 +120,7 @@ def test_a_robot_that_fell_is_set_beside_nothing(make_heat_result: Make) -> None
 
 @pytest.mark.requirement("ST-24")
 def test_the_preset_document_as_it_is_is_the_published_experiment() -> None:
-    """And no other line that people type."""
+    """No other settings are."""
 
     def differs(cfg: HeatCfg) -> tuple[str, ...]:
         trial = plan_trials(cfg)[0]

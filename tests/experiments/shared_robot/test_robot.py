@@ -58,7 +58,7 @@ def test_a_broken_arm_hangs_and_a_repaired_one_is_lifted(
 
 
 @pytest.mark.requirement("RM-45")
-def test_a_motor_stays_broken_while_one_fault_of_it_does(couple: Couple) -> None:
+def test_a_motor_stays_broken_while_any_fault_remains(couple: Couple) -> None:
     body = couple()
     body.break_parts([SHOULDER])
     body.break_parts(["Left arm"])
@@ -87,7 +87,7 @@ def test_a_robot_without_legs_begins_with_them_frozen(couple: Couple) -> None:
 def test_what_is_hot_is_known_before_any_behaviour_acts(
     couple: Couple, events: list[Event]
 ) -> None:
-    """In one slot: taken, refused; nothing of it reaches the motor."""
+    """Revoked and refused in one slot: nothing reaches the motor."""
     body = couple()
     token = take(body, "look around", "HeadYaw")
     motor = body.sim.robot.motor_names.index("HeadYaw")
@@ -142,14 +142,14 @@ def test_a_slot_is_decided_once_however_time_passes(couple: Couple) -> None:
 
 
 @pytest.mark.requirement("RM-65")
-def test_the_name_of_a_cause_is_no_behaviours(couple: Couple) -> None:
+def test_no_behaviour_has_the_name_of_a_cause(couple: Couple) -> None:
     body = couple("T14")
     for name in ("hotEngine", "brokenArm", "RobotModel"):
         with pytest.raises(BadInput, match=name):
             take(body, name, SHOULDER)
 
 
-def test_nobody_keeps_the_trace_unasked(nao: Robot) -> None:
+def test_no_trace_is_kept_by_default(nao: Robot) -> None:
     body = RobotWithLedger(nao)
     try:
         assert body.ledger.listeners == []
@@ -159,7 +159,7 @@ def test_nobody_keeps_the_trace_unasked(nao: Robot) -> None:
 
 @pytest.mark.requirement("RM-46")
 def test_a_degraded_mode_bounds_what_reaches_the_joints(couple: Couple) -> None:
-    """Whoever commands full stiffness keeps its token, and gets a fifth of it."""
+    """An owner that commands full stiffness gets a fifth, and keeps its token."""
     body = couple()
     token = take(body, "wave", "Left arm", "Stiffness")
     full = np.ones(len(body.sim.robot.joints))
@@ -192,7 +192,7 @@ def test_a_robot_without_states_has_no_posture_monitor(
 
 def test_messages(messages: Messages, couple: Couple) -> None:
     messages(
-        periods_that_are_no_whole_slots=each(
+        periods_not_of_whole_slots=each(
             couple, posture_period_s=[0.015], heat_period_s=[0.0]
         )
     )

@@ -149,7 +149,7 @@ class CumulativeLeaf(Leaf):
     def must_yield(
         self, owner: OwnerRecord, share: int, is_willing: Willing
     ) -> Sequence[Reservation] | None:
-        """Return the fewest willing holders, in order, that make the rate fit."""
+        """Return willing holders, in order and all needed, that make the rate fit."""
         scope = self.scope(owner)
         lacking = share - self._free(scope)
         chosen: list[tuple[int, list[Reservation]]] = []
@@ -252,7 +252,7 @@ class StateLeaf(Leaf):
     def must_yield(
         self, owner: OwnerRecord, share: int, is_willing: Willing
     ) -> Sequence[Reservation] | None:
-        """Return nothing if it is active, otherwise None: no release activates it."""
+        """Return () if it is active, otherwise None: no release activates it."""
         del owner, share, is_willing
         return () if self.group.active is self else None
 

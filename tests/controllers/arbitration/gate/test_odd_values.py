@@ -186,7 +186,7 @@ def test_what_is_no_batch_is_bad_input(shared: World, case: str) -> None:
 
 @pytest.mark.parametrize("leaf", [5, None, ["HeadYaw"], b"HeadYaw", {"HeadYaw"}])
 def test_a_leaf_has_a_name(shared: World, token: Token, leaf: Any) -> None:
-    with pytest.raises(BadInput, match=r"a leaf is .*; give its name, a text"):
+    with pytest.raises(BadInput, match=r"a leaf is .*; give its name, a string"):
         shared.gate.submit(token, leaf, 0.1)
     with pytest.raises(BadInput):
         shared.gate.submit_all(token, leaf)

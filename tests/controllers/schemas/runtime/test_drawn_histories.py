@@ -1,6 +1,6 @@
 """Drawn histories with reservations: rivals, faults, failures, sleep at any moment.
 
-Each trace keeps the rules of all traces; who wins acts, and nobody is in its own way.
+Each trace keeps all trace rules; winners act, and no owner blocks itself.
 """
 
 from collections.abc import Sequence
@@ -56,7 +56,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
 
 
 class Drawn(ActuationSchema[Any]):
-    """Does something else in every slot, drawn from its own randomness."""
+    """Acts at random in every slot, with its own generator."""
 
     until = 0
     says = True
@@ -174,10 +174,10 @@ def play(robot: Robot, seed: int) -> SchemaWorld:
 
 
 def idle_or_stuck(events: Sequence[Event]) -> list[str]:
-    """Return winners that hold and do not act (I-28), and who denies itself (I-29)."""
+    """Return winners that hold but do not act, and owners that deny themselves."""
     found: list[str] = []
     idle: dict[str, int] = {}
-    """Who has won and does not act, to the slots in which it held something."""
+    """Slots in which an idle winner held something."""
     held: dict[str, set[TokenId]] = {}
     blocked: set[str] = set()
     for event in events:
@@ -205,7 +205,7 @@ def idle_or_stuck(events: Sequence[Event]) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.requirement("JD-7", "JD-8", "JD-11", "I-25", "I-28", "I-29")
-def test_every_drawn_history_keeps_the_discipline(nao: Robot) -> None:
+def test_every_random_history_keeps_the_rules(nao: Robot) -> None:
     seen: dict[str, int] = {}
     for seed in range(40):
         stage = play(nao, seed)

@@ -43,7 +43,7 @@ def test_a_later_one_replaces_an_independent_one_on_its_leaf(stage: World) -> No
 
 @pytest.mark.requirement("I-23", "I-24")
 def test_a_leaf_that_a_started_group_uses_is_refused(stage: World) -> None:
-    """It finishes whole, though both have the same right to the leaf."""
+    """The group finishes, though both have a right to the leaf."""
     group = [stage.receive(stage.clip([leaf], 4), tag(50)) for leaf in LEAVES[:2]]
     stage.slot()
     refused = stage.receive(stage.clip([LEAVES[1], LEAVES[2]]))
@@ -133,7 +133,7 @@ def test_its_sender_may_withdraw_it(stage: World) -> None:
     assert len(stage.robot.commands) == 2
 
 
-def test_what_is_withdrawn_in_the_midst_of_a_slot_is_not_written_any_more(
+def test_what_is_withdrawn_in_mid_slot_is_no_longer_written(
     stage: World,
 ) -> None:
     receipt = stage.receive(stage.clip(["HeadYaw"], 9))
@@ -150,7 +150,7 @@ def test_what_is_withdrawn_in_the_midst_of_a_slot_is_not_written_any_more(
 
 
 def test_what_a_replaced_one_left_at_the_gate_is_not_written(stage: World) -> None:
-    """The slot before was not flushed: the robot raised, say."""
+    """The previous slot was not flushed, as if the robot raised."""
     stage.receive(stage.clip(["HeadPitch", "HeadYaw"], 9))
     stage.slot()
     before = stage.target("HeadPitch")

@@ -170,7 +170,7 @@ def test_a_robot_that_pybullet_refuses_is_drawn_too(
 def test_the_picture_needs_no_engine_but_mujoco(
     two_leg: Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is the same as where PyBullet is there, which says where the links are."""
+    """It equals the picture with PyBullet, which gives the link poses."""
     pytest.importorskip("mujoco", reason="nao-testbed[mujoco] is not installed")
     expected = view_robot(two_leg, "Stand", HEIGHT)
     monkeypatch.setattr(

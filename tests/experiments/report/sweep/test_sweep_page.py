@@ -77,7 +77,7 @@ def test_a_sweep_stands_beside_runs(
         ({"notes.txt": ""}, "or sweep wrote"),
     ],
 )
-def test_a_folder_that_tells_no_sweep_is_refused(
+def test_a_folder_without_a_sweep_is_refused(
     report: Run, tmp_path: Path, files: dict[str, str], says: str
 ) -> None:
     folder = tmp_path / "odd"
@@ -116,7 +116,7 @@ def page(browser: "Browser", sweep_page: Path) -> Iterator["Page"]:
         ("controller", ("fixed", "smart")),
     ],
 )
-def test_a_click_sorts_and_another_turns_round(
+def test_a_click_sorts_and_another_reverses(
     page: "Page", head: str, rows: tuple[str, str]
 ) -> None:
     table = page.locator("table", has_text="All 30 trials")
@@ -133,7 +133,7 @@ def test_a_click_sorts_and_another_turns_round(
 
 
 @pytest.mark.slow
-def test_the_page_fits_a_phone_and_opens_for_paper(page: "Page") -> None:
+def test_the_page_fits_a_phone_and_unfolds_in_print(page: "Page") -> None:
     page.set_viewport_size({"width": 360, "height": 740})
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     page.evaluate("dispatchEvent(new Event('beforeprint'))")

@@ -1,4 +1,4 @@
-"""Programs that move joints do what the API says, seen by what the robot measures."""
+"""Programs that move joints do what the API says, as the robot measures it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -230,7 +230,7 @@ def test_a_bezier_curve_ends_at_its_last_point(nao: Any) -> None:
     """) == pytest.approx([-0.2, 0.1], abs=ANGLE)
 
 
-def test_a_way_of_a_hand_ends_at_its_place(nao: Any) -> None:
+def test_a_hand_path_ends_at_its_goal(nao: Any) -> None:
     goal, found, com, mass = nao.run("""
         posture.goToPosture("StandInit", 1.0)
         goal = motion.getPosition("LArm", 0, False)

@@ -255,7 +255,7 @@ def test_ten_megabytes_are_refused_unread(
             assert part, answer
             answer += part
     assert b" 413 " in answer.partition(b"\r\n")[0]
-    assert b"this server takes 262144 bytes" in answer
+    assert b"the limit is 262144 bytes" in answer
     assert picture(http) == before
 
 
