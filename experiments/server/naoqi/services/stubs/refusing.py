@@ -79,7 +79,7 @@ def completed(service: str, written: type[ALService]) -> type[ALService]:
     }
     if written is ALService:
         parts = dict.fromkeys(filter(None, (one.missing_part for one in methods)))
-        added["__doc__"] = f"Not simulated: {', '.join(parts)}."
+        added["__doc__"] = f"Not simulated: {', '.join(parts) or 'all of it'}."
     return type(service, (written,), {"NAME": service, **added})
 
 
