@@ -397,6 +397,8 @@ class Robot:
     battery: Battery
     sonars: tuple[Sonar, ...] = ()
     cameras: tuple[VideoCamera, ...] = ()
+    touch_sensors: tuple[str, ...] = ()
+    """Names of its touch sensors, bumpers and buttons."""
     resources: ResourceNode = _NO_RESOURCES
     """Root of the tree of resources for behaviours."""
     bodies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -92,6 +92,7 @@ def _read_robot(folder: Path) -> Robot:
         speakers=settings.speakers,
         sonars=settings.sonars,
         cameras=settings.cameras,
+        touch_sensors=settings.touch_sensors,
         battery=settings.battery,
         bodies=settings.bodies,
         thermal=settings.thermal,

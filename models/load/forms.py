@@ -284,6 +284,7 @@ class RobotFile(_Part):
     speakers: tuple[Speaker, ...] = ()
     sonars: tuple[Sonar, ...] = ()
     cameras: tuple[VideoCamera, ...] = ()
+    touch_sensors: tuple[Name, ...] = ()
     typical_postures: dict[Name, TypicalPosturePart]
     bodies: dict[Name, tuple[ResourceName, ...]] = {}
     """Body types of the robot, each with the resources that it lacks."""

@@ -224,6 +224,7 @@ def _describe(
             for node in robot.resources.walk()
             if node.device is not None and node.device.kind == "leds"
         ],
+        "touch_sensors": list(robot.touch_sensors),
         "controllers": list(controllers),
         "schemas": list(schema_names()),
         "readings": [

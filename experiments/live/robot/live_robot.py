@@ -37,6 +37,7 @@ from nao_testbed.experiments.live.robot.operation import (
     Take,
     TakePicture,
     TiltGround,
+    Touch,
     WakeSchema,
 )
 from nao_testbed.experiments.live.robot.operator import Operator
@@ -62,6 +63,7 @@ Change = (
     | TiltGround
     | SetDown
     | Misalign
+    | Touch
     | ChangeController
     | ChangeSetting
 )
@@ -238,6 +240,7 @@ class LiveRobot:
                 | TiltGround()
                 | SetDown()
                 | Misalign()
+                | Touch()
                 | ChangeController()
                 | ChangeSetting()
             ):
@@ -257,7 +260,7 @@ class LiveRobot:
         """Execute a change from outside the ledger, which needs no token."""
         setup, body = self.setup, self.body
         match action:
-            case PushNow() | TiltGround() | Misalign():
+            case PushNow() | TiltGround() | Misalign() | Touch():
                 return self._disturb(action)
             case SetDown():
                 body.sim.set_down(setup.robot.posture_name(body.cfg.posture, "upright"))
@@ -278,9 +281,13 @@ class LiveRobot:
             case ChangeSetting():
                 return self._panels.change(action)
 
-    def _disturb(self, action: PushNow | TiltGround | Misalign) -> str:
+    def _disturb(self, action: PushNow | TiltGround | Misalign | Touch) -> str:
         setup = self.setup
         match action:
+            case Touch(sensor=sensor, duration_s=seconds):
+                over = self.body.tick + max(round(seconds / setup.tick_s), 1)
+                setup.disturbance.touch(sensor, over)
+                return f"{sensor} is touched for {seconds:g} s"
             case TiltGround():
                 setup.disturbance.set_ground(None, action.slope_deg)
                 return f"the ground turns to {action.slope_deg:g}°"

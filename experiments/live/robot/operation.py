@@ -84,6 +84,14 @@ class SetDown(OperatorRequest):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Touch(OperatorRequest):
+    """Touch a sensor, or press a button, for a moment."""
+
+    sensor: str
+    duration_s: Annotated[float, Field(ge=0.01, le=5.0, title="duration")] = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
 class Misalign(OperatorRequest):
     """Change the error of a joint's encoder, at 1 degree/s."""
 
@@ -233,6 +241,7 @@ Action = (
     | BreakPart
     | TiltGround
     | SetDown
+    | Touch
     | Misalign
     | ChangeController
     | Take

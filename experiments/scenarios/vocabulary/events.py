@@ -41,6 +41,7 @@ from nao_testbed.experiments.scenarios.vocabulary.lookup import (
     Lookup,
     PostureName,
     ResourceName,
+    TouchSensorName,
     WholeSlots,
     read_parameters,
 )
@@ -315,6 +316,30 @@ class SetDownEvent(ScenarioEvent):
     def act(self, setup: Setup) -> None:
         """Put the robot down, at rest."""
         setup.body.sim.set_down(self.set_down)
+
+
+class TouchForm(Part):
+    """Touch of a sensor."""
+
+    sensor: TouchSensorName
+    """Touch sensor, bumper or button."""
+    for_s: WholeSlots
+    """Duration in s."""
+
+
+class TouchEvent(ScenarioEvent):
+    """Touch the robot, or press a button of it."""
+
+    touch: TouchForm
+
+    def act(self, setup: Setup) -> None:
+        """Touch for the given number of slots, starting with the present one."""
+        over = setup.tick + round(self.touch.for_s / setup.tick_s)
+        setup.disturbance.touch(self.touch.sensor, over)
+
+    def label(self) -> str:
+        """Return the sensor."""
+        return f"touch {self.touch.sensor}"
 
 
 class GroundForm(Part):

@@ -194,6 +194,10 @@ class Lookup:
         """Return True if the robot has the posture; report it otherwise."""
         return self._of_robot(place, "Posture", name, self.robot.postures)
 
+    def touch_sensor(self, place: Place, name: str) -> bool:
+        """Return True if the robot has the touch sensor; report it otherwise."""
+        return self._of_robot(place, "Touch sensor", name, self.robot.touch_sensors)
+
     def _of_robot(
         self, place: Place, kind: str, name: str, known: Iterable[str]
     ) -> bool:
@@ -341,6 +345,7 @@ StateName = Annotated[Name, Known(Lookup.state)]
 GroupName = Annotated[Name, Known(Lookup.group)]
 BodyName = Annotated[Name, Known(Lookup.body)]
 PostureName = Annotated[Name, Known(Lookup.posture)]
+TouchSensorName = Annotated[Name, Known(Lookup.touch_sensor)]
 ControllerName = Annotated[Name, Known(Lookup.controller)]
 WholeSlots = Annotated[PositiveSeconds, Known(Lookup.ticks)]
 

@@ -53,10 +53,24 @@ class Disturbance:
         """Target slope in degrees; None: target reached."""
         self._errors_deg: dict[str, float] = {}
         """Target encoder error by joint."""
+        self.touches: dict[str, int] = {}
+        """Touched sensors, each with the slot in which the touch ends."""
 
     def push(self, link: str, newton: Sequence[float], until_tick: int) -> None:
         """Push a link at its centre of mass, in world axes, until a slot."""
         self._pushes.append((link, np.array(newton), until_tick))
+
+    def touch(self, sensor: str, until_tick: int) -> None:
+        """Touch a sensor, or press a button, until a slot.
+
+        Raises:
+            UnknownName: the robot has no such sensor.
+        """
+        robot = self._body.sim.robot
+        if sensor not in robot.touch_sensors:
+            where = f"robot {robot.name!r}"
+            raise UnknownName("Touch sensor", sensor, robot.touch_sensors, where)
+        self.touches[sensor] = until_tick
 
     def set_ground(self, friction: float | None, slope_deg: float | None) -> None:
         """Change the ground; its slope changes at 2 degrees/s."""
@@ -83,6 +97,8 @@ class Disturbance:
 
     def begin(self, tick: int) -> None:
         """Apply the disturbances at the start of a slot."""
+        if self.touches:
+            self.touches = {k: end for k, end in self.touches.items() if end > tick}
         if self._errors_deg:
             self._misalign()
         if self._slope_deg is not None:

@@ -19,6 +19,8 @@ function buildSteer() {
   options("leds", ["Leds", ...about.leds].filter((n, i, all) => all.indexOf(n) === i));
   for (const id of ["joint", "hot"]) options(id, about.joints.map(j => j.name));
   options("motor", about.motors);
+  options("sensor", about.touch_sensors);
+  $("touches").hidden = !about.touch_sensors.length;
   options("schema", about.schemas);
   $("groups").replaceChildren(...about.groups.map(name => {
     const line = make("div", "line group");
@@ -99,6 +101,7 @@ $("say").onclick = () => want("Say", {text: $("text").value});
 $("push").onclick = () => want("PushNow", {direction_deg: number("direction"), force_n: number("force"), duration_s: number("duration")});
 $("tilt").onclick = () => want("TiltGround", {slope_deg: number("slope")});
 $("set-down").onclick = () => want("SetDown");
+$("touch").onclick = () => want("Touch", {sensor: $("sensor").value});
 $("heat").onclick = () => want("HeatNow", {joint: $("hot").value, degc: number("degc")});
 $("misalign").onclick = () => want("Misalign", {joint: $("joint").value, error_deg: number("error")});
 $("break").onclick = () => want("BreakPart", {part: $("motor").value});

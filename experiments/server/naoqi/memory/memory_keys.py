@@ -52,8 +52,8 @@ TOUCHES = {
     },
     "ChestBoard/Button": "ChestButtonPressed",
 }
-"""Touch sensor to its event. The robot is not touched by its surroundings: a program
-raises the event, with 1 or 0, and the key of the sensor has this value."""
+"""Touch sensor to its event. A touch (`Disturbance.touch`), or a program, raises the
+event with 1 or 0, and the key of the sensor has this value."""
 TOUCH_CHANGED = "TouchChanged"
 FIRST_VALUES: Mapping[str, Any] = {
     **dict.fromkeys(TOUCHES.values(), 0.0),

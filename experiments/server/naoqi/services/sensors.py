@@ -25,7 +25,16 @@ class Senses:
         self._contact: bool | None = None
         self._charge: int | None = None
         self._falls = False
+        self._touched: set[str] = set()
+        """Events of the sensors that a person or a scenario touches."""
+        parts.served.each_slot.append(lambda *_: self._feel())
         self._poll()
+
+    def _feel(self) -> None:
+        now = {TOUCHES[name] for name in self._parts.served.setup.disturbance.touches}
+        for event in now ^ self._touched:
+            self._parts.memory.raise_event(event, float(event in now))
+        self._touched = now
 
     def _poll(self) -> None:
         memory, served = self._parts.memory, self._parts.served
@@ -93,7 +102,7 @@ class ALFsr(_Extractor):
 
 
 class ALTouch(ALService):
-    """Touch sensors, which programs touch by their events."""
+    """Touch sensors: touched by the page, by scenarios, or by raising their events."""
 
     NAME = "ALTouch"
 

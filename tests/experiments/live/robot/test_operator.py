@@ -18,6 +18,7 @@ from nao_testbed.experiments.live.robot.operation import (
     SetDown,
     Take,
     TiltGround,
+    Touch,
     TurnHead,
 )
 from nao_testbed.experiments.live.robot.operator import SPEED, groups_of
@@ -171,6 +172,17 @@ def test_a_robot_that_fell_is_set_down_as_at_the_start(live: LiveRobot) -> None:
     assert "picked up and set down" in said(live)
     run(live, 200)
     assert not sim.has_fallen()
+
+
+def test_a_touch_lasts_as_long_as_it_says(live: LiveRobot) -> None:
+    live.act(Touch(sensor="ChestBoard/Button", duration_s=0.1))
+    assert "ChestBoard/Button is touched for 0.1 s" in said(live)
+    run(live, 5)
+    assert set(live.setup.disturbance.touches) == {"ChestBoard/Button"}
+    run(live, 10)
+    assert not live.setup.disturbance.touches
+    live.act(Touch(sensor="Nose"))
+    assert "Touch sensor 'Nose'" in said(live)
 
 
 def test_giving_back_lets_the_posture_come_back_slowly(live: LiveRobot) -> None:

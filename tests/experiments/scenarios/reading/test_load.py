@@ -171,6 +171,11 @@ DOES = [
     ("repair: [LHand]", None, "repair LHand"),
     ("body: T14", None, "body T14"),
     ("set_down: Stand", None, "set down Stand"),
+    (
+        "touch: {sensor: Head/Touch/Front, for_s: 0.2}",
+        None,
+        "touch Head/Touch/Front",
+    ),
     ("ground: {friction: 0.2}", None, "ground friction 0.2"),
     ("ground: {friction: 0, slope_deg: 3}", None, "ground friction 0, slope 3°"),
     ("controller: smart", None, "controller smart"),

@@ -10,7 +10,7 @@ import pytest
 from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
 from nao_testbed.experiments.server.naoqi.arguments import Names, Numbers, Signature
 from nao_testbed.experiments.server.naoqi.naoqi_client import NaoqiClient
-from nao_testbed.models import BadInput
+from nao_testbed.models import BadInput, UnknownName
 from nao_testbed.sim.engine.interface import rotation_from_quaternion
 from tests.experiments.server.naoqi.in_process import InProcess
 
@@ -265,6 +265,26 @@ def test_a_program_touches_the_robot_by_raising_the_event(world: InProcess) -> N
         assert told.get(timeout=30) == [
             [name, bool(pressed)] for name in sorted(bumpers)
         ]
+
+
+def test_a_touch_from_outside_raises_the_events_while_it_lasts(
+    world: InProcess,
+) -> None:
+    told: queue.Queue[float] = queue.Queue()
+    event = "FrontTactilTouched"
+    world.parts.memory.listen(event, "me", lambda _, value: told.put(value))
+    assert set(world.ask("ALTouch")("getSensorList")) == set(
+        world.served.robot.touch_sensors
+    )
+    served = world.served
+    served.setup.disturbance.touch("Head/Touch/Front", served.tick + 20)
+    world.run(0.1)
+    touched = [name for name, on in world.ask("ALTouch")("getStatus") if on]
+    assert touched == ["Head/Touch/Front"]
+    world.run(0.2)
+    assert [told.get(timeout=30) for _ in range(2)] == [1.0, 0.0]
+    with pytest.raises(UnknownName, match="Touch sensor 'Nose'"):
+        served.setup.disturbance.touch("Nose", served.tick + 1)
 
 
 def test_keys_that_come_and_go_are_told(world: InProcess) -> None:
