@@ -29,13 +29,6 @@ ABILITIES = (
     "ListeningMovement",
     "SpeakingMovement",
 )
-SAFEGUARDS = (
-    "RobotPushed",
-    "RobotFell",
-    "RobotMoved",
-    "CriticalDiagnosis",
-    "CriticalTemperature",
-)
 MEMORY_KB = 1_048_576
 
 
@@ -61,11 +54,6 @@ class Programs:
         self.defaults: list[str] = []
         self.running: dict[str, _Running] = {}
         self.life = "disabled"
-        self.abilities = dict.fromkeys(ABILITIES, False)
-        self.safeguards = dict.fromkeys(SAFEGUARDS, True)
-        self.offset_m = 0.0
-        self.name = "nao"
-        self.timezone = "UTC"
         parts.served.each_slot.append(lambda tick, _: self._step(tick))
 
     def check(self, name: str) -> str:
@@ -264,29 +252,10 @@ class ALAutonomousLife(ALService):
         """Return the state."""
         return self._programs.life
 
-    def setAutonomousAbilityEnabled(
-        self, autonomousAbility: str, enabled: bool
-    ) -> None:
-        """Store a switch; no motion follows."""
-        abilities = self._programs.abilities
-        if autonomousAbility not in {*abilities, "All"}:
-            raise UnknownName("Ability", autonomousAbility, abilities, "the robot")
-        names = abilities if autonomousAbility == "All" else [autonomousAbility]
-        abilities.update(dict.fromkeys(names, enabled))
-        self._client.pretended["ALAutonomousLife.setAutonomousAbilityEnabled"] += 1
-
-    def getAutonomousAbilityEnabled(self, autonomousAbility: str) -> bool:
-        """Return a switch."""
-        abilities = self._programs.abilities
-        if autonomousAbility == "All":
-            return all(abilities.values())
-        if autonomousAbility not in abilities:
-            raise UnknownName("Ability", autonomousAbility, abilities, "the robot")
-        return abilities[autonomousAbility]
-
     def getAutonomousAbilitiesStatus(self) -> list[list[object]]:
         """Return name, switch and activity of each ability."""
-        return [[name, on, False] for name, on in self._programs.abilities.items()]
+        get = "getAutonomousAbilityEnabled"
+        return [[name, self._call(get, (name,)), False] for name in ABILITIES]
 
     def getStateHistory(self, *depth: Value) -> list[list[object]]:
         """Return past states with their times in s, the newest last."""
@@ -298,28 +267,6 @@ class ALAutonomousLife(ALService):
         """Return the time since the start, in s."""
         return int(self._served.time_s)
 
-    def setSafeguardEnabled(self, name: str, enabled: bool) -> None:
-        """Store a switch."""
-        if name not in self._programs.safeguards:
-            raise UnknownName("Safeguard", name, SAFEGUARDS, "the robot")
-        self._programs.safeguards[name] = enabled
-        self._client.pretended["ALAutonomousLife.setSafeguardEnabled"] += 1
-
-    def isSafeguardEnabled(self, name: str) -> bool:
-        """Return a switch."""
-        if name not in self._programs.safeguards:
-            raise UnknownName("Safeguard", name, SAFEGUARDS, "the robot")
-        return self._programs.safeguards[name]
-
-    def setRobotOffsetFromFloor(self, offset: float) -> None:
-        """Store an offset in m."""
-        self._programs.offset_m = offset
-        self._client.pretended["ALAutonomousLife.setRobotOffsetFromFloor"] += 1
-
-    def getRobotOffsetFromFloor(self) -> float:
-        """Return the offset in m."""
-        return self._programs.offset_m
-
     @property
     def _programs(self) -> Programs:
         return self._parts.get(Programs)
@@ -330,30 +277,9 @@ class ALSystem(ALService):
 
     NAME = "ALSystem"
 
-    def robotName(self) -> str:
-        """Return the robot's name."""
-        return self._parts.get(Programs).name
-
-    def setRobotName(self, name: str) -> bool:
-        """Set the robot's name, for this run."""
-        if not name or len(name) > 60:
-            raise BadInput(f"a name has {len(name)} letters; give 1 to 60.")
-        self._parts.get(Programs).name = name
-        return True
-
     def systemVersion(self) -> str:
         """Return the NAOqi release of this interface."""
         return NAOQI_VERSION
-
-    def timezone(self) -> str:
-        """Return the time zone."""
-        return self._parts.get(Programs).timezone
-
-    def setTimezone(self, timezone: str) -> bool:
-        """Store the time zone."""
-        self._parts.get(Programs).timezone = timezone
-        self._client.pretended["ALSystem.setTimezone"] += 1
-        return True
 
     def freeMemory(self) -> int:
         """Return a constant in kB: no computer is simulated."""

@@ -125,15 +125,6 @@ class ALBodyTemperature(ALService):
         """Return the worst severity, 0 to 2, and the affected chains."""
         return self._parts.get(HeatEffect).diagnosis()
 
-    def areNotificationsEnabled(self) -> bool:
-        """Return true if warnings are on."""
-        return self._parts.get(HeatEffect).notifies
-
-    def setEnableNotifications(self, enable: bool) -> None:
-        """Store whether warnings are on; events are raised in any case."""
-        self._parts.get(HeatEffect).notifies = enable
-        self._client.pretended["ALBodyTemperature.setEnableNotifications"] += 1
-
 
 class ALDiagnosis(ALService):
     """Parts with errors: here those that are too hot or broken."""
@@ -150,15 +141,6 @@ class ALDiagnosis(ALService):
         """Return severity and parts of errors found by a test."""
         broken = self._broken()
         return [2 if broken else 0, broken]
-
-    def isNotificationEnabled(self) -> bool:
-        """Return true if warnings are on."""
-        return self._parts.get(HeatEffect).notifies
-
-    def setEnableNotification(self, enable: bool) -> None:
-        """Store whether warnings are on."""
-        self._parts.get(HeatEffect).notifies = enable
-        self._client.pretended["ALDiagnosis.setEnableNotification"] += 1
 
     def _broken(self) -> list[str]:
         with self._served.access():

@@ -52,9 +52,7 @@ from nao_testbed.experiments.server.naoqi.services.stubs.refusing import (
     PUBLISHED,
     completed,
 )
-from nao_testbed.experiments.server.naoqi.services.stubs.storing import (
-    STORING,
-)
+from nao_testbed.experiments.server.naoqi.services.stubs.storing import ALBasicAwareness
 
 WRITTEN: tuple[type[ALService], ...] = (
     ALMotion,
@@ -82,7 +80,7 @@ WRITTEN: tuple[type[ALService], ...] = (
     DCM,
     ALDialog,
     ALVideoDevice,
-    *STORING,
+    ALBasicAwareness,
 )
 """Services with methods of their own."""
 SERVICES = tuple(

@@ -36,8 +36,6 @@ class HeatEffect:
         self.has_error = [False] * n
         self.is_on = True
         """True if errors have an effect (`setDiagnosisEffectEnabled`)."""
-        self.notifies = True
-        """True if spoken warnings are enabled; nothing is spoken here."""
         self._raised: dict[str, object] = {}
         self._chain_of = {
             joint: chain

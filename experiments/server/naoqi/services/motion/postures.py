@@ -14,7 +14,7 @@ from nao_testbed.experiments.server.naoqi.motion.engine import (
 from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.experiments.server.naoqi.served_robot import failed, finish, on_cancel
 from nao_testbed.experiments.server.naoqi.service import ALService, Blocks, ended
-from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models import UnknownName
 
 PLANNED = 0.2
 """Fraction of a joint's maximum speed at speed 1, low enough to keep the balance."""
@@ -72,7 +72,6 @@ class Postures:
         robot = parts.served.robot
         known = robot.postures
         self.names = [name for name in NAOQI_POSTURES if name in known]
-        self.most_tries = 3
         self._going: MotionTask | None = None
         self._raised: tuple[str, str] = ("", "")
         self._not_hands = [
@@ -233,12 +232,6 @@ class ALRobotPosture(ALService):
     def stopMove(self) -> None:
         """Stop the motion to a posture."""
         self._parts.get(Postures).stop()
-
-    def setMaxTryNumber(self, maxTryNumber: int) -> None:
-        """Set the number of attempts for a posture."""
-        if maxTryNumber < 1:
-            raise BadInput(f"maxTryNumber is {maxTryNumber}; give 1 or more.")
-        self._parts.get(Postures).most_tries = maxTryNumber
 
     def _go(self, name: str, speed: float, *, straight: bool) -> Blocks:
         check_fraction(speed)

@@ -10,7 +10,6 @@ from nao_testbed.models import BadInput, UnknownName
 
 CHAINS = ("Body", "Legs", "Arms", "LArm", "RArm", "Head")
 ARMS = ("Arms", "LArm", "RArm")
-EXTERNAL = ("All", "Move", "Arms", "LArm", "RArm")
 BREATH_RAD = {
     "LShoulderPitch": 0.03,
     "RShoulderPitch": 0.03,
@@ -32,14 +31,8 @@ class MotionSettings:
         """Create a robot's default settings."""
         self._parts = parts
         self.config: dict[str, Any] = {}
-        self.notifies = True
-        self.fall_manager = True
-        self.collision = dict.fromkeys(("LArm", "RArm"), True)
-        self.external = dict.fromkeys(EXTERNAL, True)
-        self.idle = dict.fromkeys(CHAINS, False)
         self.breath = dict.fromkeys(CHAINS, False)
         self.breath_config = {"Bpm": 12.0, "Amplitude": 0.5}
-        self.distances = {"Orthogonal": 0.1, "Tangential": 0.1}
         self.move_arms = {"LArm": True, "RArm": True}
         self.whole_body = False
         self._breathing: Any = None

@@ -80,11 +80,3 @@ class BodyState(ALService):
     def getMotionConfig(self) -> list[list[Any]]:
         """Return the stored settings."""
         return [[k, v] for k, v in self._parts.get(MotionSettings).config.items()]
-
-    def areNotificationsEnabled(self) -> bool:
-        """Return true if notifications are on."""
-        return self._parts.get(MotionSettings).notifies
-
-    def setEnableNotifications(self, enable: bool) -> None:
-        """Store whether notifications are on; none is spoken."""
-        self._parts.get(MotionSettings).notifies = enable

@@ -1,4 +1,4 @@
-"""Published methods that the services do not define: they refuse, or are idle.
+"""Published methods that the services do not define: refused, idle, or only stored.
 
 `methods.csv` lists the published methods of all services [naoqi-api][jnaoqi]. Programs
 fetch services at start and stop if one is missing. Methods that need a missing part
@@ -15,12 +15,17 @@ from typing import Any
 
 from nao_testbed.experiments.server.naoqi.arguments import Value
 from nao_testbed.experiments.server.naoqi.service import ALService, NotSimulated
+from nao_testbed.experiments.server.naoqi.services.stubs.storing import (
+    StoredSetting,
+    put_value,
+)
 
 TABLE = Path(__file__).with_name("methods.csv")
 """Columns: services; answer; methods. The answer is `served` (a method of ours), `as`
-with the method that does the same, `=` with the answer of an idle function, or the part
-that is not simulated."""
-SERVED, ALIAS, IDLE = "served", "as ", "="
+with the method that does the same, `=` with the answer of an idle function, `stored`
+with the default of a setting (`StoredSetting`), `put` with a getter and the value that
+it then returns, or the part that is not simulated."""
+SERVED, ALIAS, IDLE, STORED, PUT = "served", "as ", "= ", "stored ", "put "
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,20 +36,29 @@ class PublishedMethod:
     name: str
     answer: str
     """As in `TABLE`."""
+    getter: str
+    """First method of its row."""
 
     @property
     def missing_part(self) -> str:
         """Part that the method needs and that is not simulated; empty: none."""
-        is_ours = self.answer == SERVED or self.answer.startswith((ALIAS, IDLE))
-        return "" if is_ours else self.answer
+        does = self.answer.startswith((ALIAS, IDLE, STORED, PUT))
+        return "" if does or self.answer == SERVED else self.answer
 
-    def substitute(self, written: type[ALService]) -> Any:
-        """Return the method for a class that does not define it."""
-        if self.answer.startswith(ALIAS):
-            return getattr(written, self.answer.removeprefix(ALIAS))
-        if self.answer.startswith(IDLE):
-            return _answer(json.loads(self.answer.removeprefix(IDLE)))
-        return _refusal(self.answer)
+    def substitute(self, written: type[ALService], added: Mapping[str, Any]) -> Any:
+        """Return the method, for a class and its other substitutes."""
+        if self.missing_part:
+            return _refusal(self.answer)
+        kind, _, rest = self.answer.partition(" ")
+        make: Mapping[str, Callable[[], Any]] = {
+            ALIAS: lambda: added.get(rest) or getattr(written, rest),
+            IDLE: lambda: _answer(json.loads(rest)),
+            STORED: lambda: StoredSetting.parse(self.service, self.getter, rest).method(
+                self.name
+            ),
+            PUT: lambda: put_value(self.service, rest),
+        }
+        return make[f"{kind} "]()
 
 
 def read_published() -> Mapping[str, tuple[PublishedMethod, ...]]:
@@ -54,7 +68,12 @@ def read_published() -> Mapping[str, tuple[PublishedMethod, ...]]:
         for row in csv.DictReader(file):
             for service in row["services"].split():
                 found.setdefault(service, []).extend(
-                    PublishedMethod(service=service, name=name, answer=row["answer"])
+                    PublishedMethod(
+                        service=service,
+                        name=name,
+                        answer=row["answer"],
+                        getter=row["methods"].split()[0],
+                    )
                     for name in row["methods"].split()
                 )
     return {service: tuple(methods) for service, methods in found.items()}
@@ -72,14 +91,15 @@ def completed(service: str, written: type[ALService]) -> type[ALService]:
         written: class with the methods that do something.
     """
     methods = PUBLISHED.get(service, ())
-    added: dict[str, Any] = {
-        one.name: one.substitute(written)
-        for one in methods
-        if one.answer != SERVED and not hasattr(written, one.name)
-    }
+    added: dict[str, Any] = {}
+    for one in methods:
+        if one.answer != SERVED and not hasattr(written, one.name):
+            added[one.name] = one.substitute(written, added)
     if written is ALService:
         parts = dict.fromkeys(filter(None, (one.missing_part for one in methods)))
-        added["__doc__"] = f"Not simulated: {', '.join(parts) or 'all of it'}."
+        added["__doc__"] = (
+            f"Not simulated: {', '.join(parts)}." if parts else "It has no effect."
+        )
     return type(service, (written,), {"NAME": service, **added})
 
 

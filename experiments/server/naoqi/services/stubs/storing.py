@@ -1,73 +1,23 @@
 """Settings that are stored and returned, without an effect.
 
-Programs set them at start and stop if a method is missing. The record of a client
-counts each call of a setter as pretended.
+Programs set them at start and stop if a method is missing. A row of `methods.csv` has
+the getter of a setting and its setters. The record of a client counts each call of a
+setter as pretended.
 """
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nao_testbed.experiments.server.naoqi.arguments import Value, flag, text
+from nao_testbed.experiments.server.naoqi.arguments import Value, flag, number, text
 from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.experiments.server.naoqi.service import ALService
-from nao_testbed.models import BadInput
+from nao_testbed.models import BadInput, UnknownName
 
-
-@dataclass(frozen=True, kw_only=True)
-class StoredSetting:
-    """Setter and getter of a setting."""
-
-    setter: str
-    getter: str
-    default: bool | str
-    """Value before the first call of the setter; gives the type."""
-    choices: tuple[str, ...] = ()
-    """Accepted values; empty: all of the type."""
-    has_name: bool = False
-    """True if the first argument of setter and getter names one of many settings."""
-
-
-ENABLED = StoredSetting(setter="setEnabled", getter="isEnabled", default=False)
-SETTINGS: Mapping[str, tuple[StoredSetting, ...]] = {
-    "ALBackgroundMovement": (ENABLED,),
-    "ALListeningMovement": (ENABLED,),
-    "ALAutonomousBlinking": (ENABLED,),
-    "ALSpeakingMovement": (
-        ENABLED,
-        StoredSetting(setter="setMode", getter="getMode", default="contextual"),
-    ),
-    "ALBasicAwareness": (
-        ENABLED,
-        StoredSetting(
-            setter="setEngagementMode", getter="getEngagementMode", default="Unengaged"
-        ),
-        StoredSetting(
-            setter="setTrackingMode", getter="getTrackingMode", default="Head"
-        ),
-        StoredSetting(
-            setter="setStimulusDetectionEnabled",
-            getter="isStimulusDetectionEnabled",
-            default=True,
-            has_name=True,
-        ),
-    ),
-    "ALAutonomousMoves": (
-        ENABLED,
-        StoredSetting(
-            setter="setExpressiveListeningEnabled",
-            getter="getExpressiveListeningEnabled",
-            default=False,
-        ),
-        StoredSetting(
-            setter="setBackgroundStrategy",
-            getter="getBackgroundStrategy",
-            default="none",
-            choices=("none", "backToNeutral"),
-        ),
-    ),
-}
-"""Settings by service."""
+MAX_LETTERS = 60
+"""Maximum length of a text."""
+ARMS = {"LArm", "RArm"}
 
 
 class StoredValues:
@@ -76,89 +26,114 @@ class StoredValues:
     def __init__(self, parts: Parts) -> None:
         """Start with the default settings."""
         del parts
-        self.values: dict[tuple[str, ...], bool | str] = {}
+        self.values: dict[tuple[str, str, str], Any] = {}
+        """Value by service, getter, and name of the setting."""
 
 
-def _setter(service: str, one: StoredSetting) -> Callable[..., None]:
-    parse = flag if isinstance(one.default, bool) else text
+@dataclass(frozen=True, kw_only=True)
+class StoredSetting:
+    """Setting of a service, or one for each of some names."""
 
-    def put(self: ALService, *args: Value) -> None:
-        """Store the setting; it has no effect."""
-        *name, value = _checked(args, 1 + one.has_name)
-        value, name = parse(value), [text(part) for part in name]
-        if one.choices and value not in one.choices:
-            raise BadInput(f"it is {value!r}; give {' or '.join(one.choices)}.")
-        self._client.pretended[f"{service}.{one.setter}"] += 1
-        self._parts.get(StoredValues).values[service, one.setter, *name] = value
+    service: str
+    getter: str
+    default: Any
+    """Value before the first call of a setter; gives the type."""
+    choices: tuple[str, ...]
+    """Accepted texts; empty: all."""
+    names: tuple[str, ...]
+    """Names, each with a setting; `All` and `Arms` stand for several of them."""
 
-    return put
+    @staticmethod
+    def parse(service: str, getter: str, answer: str) -> "StoredSetting":
+        """Read `DEFAULT` or `DEFAULT of NAME ...`; a list has the choices."""
+        default, _, names = answer.partition(" of ")
+        value = json.loads(default)
+        return StoredSetting(
+            service=service,
+            getter=getter,
+            default=value[0] if isinstance(value, list) else value,
+            choices=tuple(value) if isinstance(value, list) else (),
+            names=tuple(names.split()),
+        )
+
+    def method(self, name: str) -> Callable[..., Any]:
+        """Return the getter, or the setter with a name."""
+        return _setter(self, name) if name.startswith("set") else _getter(self)
+
+    def name(self, args: Sequence[Any], more: int) -> str:
+        """Return the name among the arguments, which are `more` besides."""
+        n = more + bool(self.names)
+        if len(args) != n:
+            raise BadInput(f"it takes {n} arguments, not {len(args)}.")
+        if not self.names:
+            return ""
+        name = text(args[0])
+        if name not in self.names:
+            raise UnknownName("Name", name, self.names, self.service)
+        return name
+
+    def below(self, name: str) -> list[str]:
+        """Return the names that a name stands for."""
+        several = {"All": set(self.names) - {name}, "Arms": ARMS & set(self.names)}
+        return sorted(several.get(name) or {name})
+
+    def accepted(self, value: object) -> Any:
+        """Return a value of the type of the default."""
+        if isinstance(self.default, bool):
+            return flag(value)
+        if isinstance(self.default, str):
+            said = text(value)
+            if not 0 < len(said) <= MAX_LETTERS:
+                raise BadInput(f"it has {len(said)} letters; give 1 to {MAX_LETTERS}.")
+            if self.choices and said not in self.choices:
+                raise BadInput(f"it is {said!r}; give {' or '.join(self.choices)}.")
+            return said
+        if (found := number(value)) < 0.0:
+            raise BadInput(f"it is {found:g}; give 0 or more.")
+        return type(self.default)(found)
 
 
-def _getter(service: str, one: StoredSetting) -> Callable[..., Any]:
+def _getter(one: StoredSetting) -> Callable[..., Any]:
     def get(self: ALService, *args: Value) -> Any:
         """Return the stored setting."""
         values = self._parts.get(StoredValues).values
-        name = _checked(args, int(one.has_name))
-        return values.get((service, one.setter, *map(text, name)), one.default)
+        below = one.below(one.name(args, 0))
+        found = [values.get((one.service, one.getter, x), one.default) for x in below]
+        return all(found) if len(found) > 1 else found[0]
 
     return get
 
 
-def _checked(args: tuple[Any, ...], n: int) -> tuple[Any, ...]:
-    if len(args) != n:
-        raise BadInput(f"it takes {n} arguments, not {len(args)}.")
-    return args
+def _setter(one: StoredSetting, method: str) -> Callable[..., bool]:
+    def put(self: ALService, *args: Value) -> bool:
+        """Store the setting, without an effect; return true."""
+        name, value = one.name(args, 1), one.accepted(args[-1])
+        self._client.pretended[f"{one.service}.{method}"] += 1
+        values = self._parts.get(StoredValues).values
+        for each in {name, *one.below(name)}:
+            values[one.service, one.getter, each] = value
+        return True
+
+    return put
 
 
-def _storing(service: str) -> type[ALService]:
-    """Return a service with the setters and getters of its settings."""
-    methods: dict[str, Any] = {}
-    for one in SETTINGS[service]:
-        methods[one.setter] = _setter(service, one)
-        methods[one.getter] = _getter(service, one)
-    said = "Settings without an effect."
-    return type(service, (ALService,), {"NAME": service, "__doc__": said, **methods})
+def put_value(service: str, answer: str) -> Callable[[ALService], None]:
+    """Return a method that stores a value: `GETTER VALUE`."""
+    getter, value = answer.split()
+
+    def put(self: ALService) -> None:
+        """Store the setting, without an effect."""
+        key = service, getter, ""
+        self._parts.get(StoredValues).values[key] = json.loads(value)
+
+    return put
 
 
-class ALBasicAwareness(_storing("ALBasicAwareness")):  # type: ignore[misc]
+class ALBasicAwareness(ALService):
     """Turning to people; vision is not simulated."""
 
-    def startAwareness(self) -> None:
-        """Switch awareness on; it has no effect."""
-        self._call("setEnabled", (True,))
-
-    def stopAwareness(self) -> None:
-        """Switch awareness off."""
-        self._call("setEnabled", (False,))
-
-    def isAwarenessRunning(self) -> Any:
-        """Return the switch."""
-        return self._call("isEnabled", ())
+    NAME = "ALBasicAwareness"
 
     def isRunning(self, *id: Value) -> Any:  # as published
-        """Return the switch; with a call number, true if the call runs."""
-        return super().isRunning(int(id[0])) if id else self.isAwarenessRunning()
-
-    def pauseAwareness(self) -> None:
-        """Store the pause."""
-        self._values["ALBasicAwareness", "pause"] = True
-
-    def resumeAwareness(self) -> None:
-        """Store the end of a pause."""
-        self._values["ALBasicAwareness", "pause"] = False
-
-    def isAwarenessPaused(self) -> bool:
-        """Return true if awareness is paused."""
-        return bool(self._values.get(("ALBasicAwareness", "pause")))
-
-    @property
-    def _values(self) -> dict[tuple[str, ...], bool | str]:
-        stored: StoredValues = self._parts.get(StoredValues)
-        return stored.values
-
-
-STORING: tuple[type[ALService], ...] = (
-    ALBasicAwareness,
-    *(_storing(name) for name in SETTINGS if name != "ALBasicAwareness"),
-)
-"""Services of this module."""
+        """Return true if awareness is on; with a call number, if the call runs."""
+        return super().isRunning(int(id[0])) if id else self._call("isEnabled", ())
