@@ -1,4 +1,4 @@
-"""A real browser for the tests of pages; where there is none they are skipped."""
+"""Fixtures for page tests in a real browser; without one, the tests are skipped."""
 
 import shutil
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator["Browser"]:
-    """Chromium; no longer than a module, as its event loop is that of the thread."""
+    """Start Chromium for one module, since its event loop occupies the thread."""
     api = pytest.importorskip(
         "playwright.sync_api", reason="playwright is not installed"
     )
@@ -30,7 +30,7 @@ def browser() -> Iterator["Browser"]:
 
 @dataclass
 class Heard:
-    """What a page asks for and says while it is open."""
+    """Requests, console messages and errors of a page."""
 
     asked: list[str] = field(default_factory=list)
     """Addresses of its requests."""
@@ -41,7 +41,7 @@ class Heard:
 
 
 def listen(page: "Page") -> Heard:
-    """Return what `page` asks for and says from now on."""
+    """Return the requests and messages of `page` from now on."""
     heard = Heard()
     page.on("request", lambda request: heard.asked.append(request.url))
     page.on("pageerror", lambda error: heard.faults.append(str(error)))

@@ -1,6 +1,6 @@
-"""Messages without the lists of names that grow: snapshots ask for the one name.
+"""Replace growing lists of names in messages, for snapshots.
 
-The lists themselves are in one snapshot, of `command/test_bad_input.py`.
+One snapshot, of `command/test_bad_input.py`, holds the lists themselves.
 """
 
 import re
@@ -10,7 +10,7 @@ from nao_testbed.models import load_robot
 
 
 def known_names() -> dict[str, list[str]]:
-    """Return what kinds of names grow, with those of the installation."""
+    """Return the growing kinds of names, each with the installed names."""
     return {
         "controllers": [*BUILT_IN, *VARIANTS],
         "postures": list(load_robot().postures),
@@ -18,8 +18,8 @@ def known_names() -> dict[str, list[str]]:
 
 
 def without_lists(said: str) -> str:
-    """Return a message in which each whole list of names is one word."""
+    """Return a message with each list of known names replaced by one word."""
     for kind, names in known_names().items():
         said = said.replace(f"Known: {', '.join(names)}.", f"Known: all {kind}.")
-    # which kinds of events are known depends on what else was imported
+    # the known kinds of events depend on the other imports
     return re.sub(r"Known: Opened, Reconfigured, [^.]*\.", "Known: all events.", said)

@@ -1,4 +1,4 @@
-"""What ships is found by its name, and a file of one's own by its path."""
+"""Lookup of shipped files by name and of user files by path."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from tests.messages import Messages, each
 
 @pytest.fixture
 def songs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BuiltinFiles:
-    """Two songs that ship; the present folder holds others."""
+    """Two shipped songs, and a working directory that holds others."""
     folder = tmp_path / "songs"
     folder.mkdir()
     for name in ("lullaby.yaml", "anthem.yaml", "README.md"):
@@ -23,12 +23,12 @@ def songs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BuiltinFiles:
     return BuiltinFiles(kind="song", folder=folder)
 
 
-def test_names_are_those_of_the_yaml_files_in_order(songs: BuiltinFiles) -> None:
+def test_names_are_the_sorted_yaml_file_names(songs: BuiltinFiles) -> None:
     assert songs.names() == ("anthem", "lullaby")
     assert songs.named("anthem") == songs.folder / "anthem.yaml"
 
 
-def test_a_file_goes_before_a_name_and_a_name_before_a_folder(
+def test_file_precedes_name_and_name_precedes_folder(
     songs: BuiltinFiles,
 ) -> None:
     assert songs.find("waltz.yaml") == Path("waltz.yaml")
@@ -37,7 +37,7 @@ def test_a_file_goes_before_a_name_and_a_name_before_a_folder(
     assert songs.find("anthem") == Path("anthem")
 
 
-def test_an_unknown_name_is_refused_with_the_known_ones(songs: BuiltinFiles) -> None:
+def test_unknown_name_is_refused_with_known_names(songs: BuiltinFiles) -> None:
     known = " Did you mean 'anthem'? Known: anthem, lullaby."
     with pytest.raises(UnknownName) as found:
         songs.find("anthm")

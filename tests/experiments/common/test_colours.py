@@ -1,4 +1,4 @@
-"""One colour for each controller and joint name, in every figure of every kind."""
+"""One colour for each controller and joint name in all figures."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +19,7 @@ from nao_testbed.experiments.heat.figures.charts import internal_figure
 from nao_testbed.experiments.heat.identification.figures import FittedCurve, fit_figure
 
 
-def test_every_shipped_controller_has_a_colour_of_the_palette() -> None:
+def test_shipped_controllers_have_palette_colours() -> None:
     assert set(OF_CONTROLLERS) == set(controller_names())
     colours = list(OF_CONTROLLERS.values())
     assert len(set(colours)) == len(colours)
@@ -29,11 +29,11 @@ def test_every_shipped_controller_has_a_colour_of_the_palette() -> None:
 @pytest.mark.parametrize(
     "names", [("minheat",), ("minheat", "fixed"), ("other", "smart", "minheat")]
 )
-def test_company_does_not_change_a_colour(names: tuple[str, ...]) -> None:
+def test_colour_is_independent_of_other_controllers(names: tuple[str, ...]) -> None:
     assert controller_colours(names)["minheat"] == OF_CONTROLLERS["minheat"]
 
 
-def test_a_variant_has_its_controllers_colour_unless_that_is_there() -> None:
+def test_variant_uses_its_controllers_colour_if_free() -> None:
     assert controller_colours(["smart:warm"])["smart:warm"] == OF_CONTROLLERS["smart"]
     found = controller_colours(["smart:warm", "smart", "mine"])
     assert found["smart"] == OF_CONTROLLERS["smart"]
@@ -47,13 +47,13 @@ def test_left_right_and_other_robots_joints_share_a_colour(other: str) -> None:
     assert found["HeadYaw"] not in (found[other],)
 
 
-def test_sides_are_known_by_the_name() -> None:
+def test_right_side_is_recognised_by_name() -> None:
     names = ("RHipRoll", "right_knee_joint", "LHipRoll", "Rotor", "left_knee")
     assert [is_right(name) for name in names] == [True, True, False, False, False]
 
 
-def test_fitted_temperatures_have_the_colours_of_their_joints() -> None:
-    """And a dashed line on the right, where the left joint is drawn too."""
+def test_fitted_temperatures_use_joint_colours() -> None:
+    """The right joint has a dashed line if the left joint is drawn too."""
     row = np.arange(3.0)
     names = ("RHipPitch", "LHipPitch", "LAnklePitch")
     curves = [
@@ -69,7 +69,7 @@ def test_fitted_temperatures_have_the_colours_of_their_joints() -> None:
     assert labels["RHipPitch"] == labels["LHipPitch"] == hip
 
 
-def test_the_two_legs_have_no_controllers_colour() -> None:
+def test_leg_colours_differ_from_controller_colours() -> None:
     from matplotlib.colors import to_hex  # heavy
 
     row = np.ones(2)

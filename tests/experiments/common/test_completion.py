@@ -1,4 +1,4 @@
-"""Completion as a shell asks for it: the program prints a candidate a line."""
+"""Shell completion: the program prints one candidate per line."""
 
 import sys
 
@@ -29,7 +29,7 @@ from tests.robots_once import TWO_LEG
         ("xray --feet a", ["anywhere"]),
     ],
 )
-def test_a_shell_gets_the_values(
+def test_completion_returns_the_values(
     line: str,
     candidates: list[str],
     monkeypatch: pytest.MonkeyPatch,

@@ -1,4 +1,4 @@
-"""A notebook's parameter that cannot be used is told by name, value and range."""
+"""Errors for invalid notebook parameters state name, value and range."""
 
 from typing import Any
 
@@ -80,12 +80,12 @@ UNKNOWN = [
 
 
 @pytest.mark.parametrize("story", GOOD, ids=lambda story: story.__name__)
-def test_what_the_notebooks_are_set_to_is_accepted(story: type) -> None:
+def test_default_notebook_parameters_are_accepted(story: type) -> None:
     story(**GOOD[story])
 
 
 @pytest.mark.parametrize(("story", "name", "value", "accepted"), OUT_OF_RANGE)
-def test_a_value_out_of_range_is_told(
+def test_value_out_of_range_is_reported(
     story: type, name: str, value: object, accepted: str
 ) -> None:
     with pytest.raises(BadInput) as error:
@@ -97,7 +97,7 @@ def test_a_value_out_of_range_is_told(
 
 
 @pytest.mark.parametrize(("story", "name", "value", "meant"), UNKNOWN)
-def test_an_unknown_name_is_told(
+def test_unknown_name_is_reported(
     story: type, name: str, value: object, meant: str | None
 ) -> None:
     with pytest.raises(UnknownName) as error:

@@ -1,4 +1,4 @@
-"""Signals: noted while a raise would do harm, and raised in one place."""
+"""Signals that are deferred and raised at a safe place."""
 
 import signal
 import time
@@ -15,7 +15,7 @@ from nao_testbed.experiments.common.signals import (
 )
 
 
-def test_a_signal_is_noted_and_raised_where_that_is_safe() -> None:
+def test_signal_is_deferred_until_the_next_check() -> None:
     reached = []
 
     def work() -> None:
@@ -33,7 +33,7 @@ def test_a_signal_is_noted_and_raised_where_that_is_safe() -> None:
     assert signal.getsignal(signal.SIGINT) is handler
 
 
-def test_the_first_of_those_that_nobody_asked_for_is_raised_at_the_end() -> None:
+def test_first_unchecked_signal_is_raised_at_the_end() -> None:
     def work() -> None:
         with deferred_signals():
             signal.raise_signal(signal.SIGTERM)
@@ -49,7 +49,7 @@ def test_the_first_of_those_that_nobody_asked_for_is_raised_at_the_end() -> None
 
 
 @pytest.mark.parametrize("sent_again", [True, False])
-def test_code_that_does_not_return_is_ended(sent_again: bool) -> None:
+def test_blocked_code_is_interrupted(sent_again: bool) -> None:
     def work() -> None:
         with deferred_signals(60.0 if sent_again else 0.05):
             signal.raise_signal(signal.SIGINT)
@@ -63,13 +63,13 @@ def test_code_that_does_not_return_is_ended(sent_again: bool) -> None:
     assert time.monotonic() - begin < 20.0
 
 
-def test_no_reminder_comes_after_the_end() -> None:
+def test_no_reminder_is_raised_after_the_block() -> None:
     with pytest.raises(KeyboardInterrupt), deferred_signals(0.05):
         signal.raise_signal(signal.SIGINT)
-    time.sleep(0.2)  # one would raise here
+    time.sleep(0.2)  # a pending reminder would be raised here
 
 
-def test_whatever_a_process_does_it_is_killed_within_ten_seconds_of_a_signal() -> None:
-    """As the documents say; how long the machine takes besides is not ours."""
+def test_process_is_killed_within_ten_seconds_of_a_signal() -> None:
+    """Sum of the documented limits, without the machine's own delays."""
     assert min(PATIENCE_S, GRACE_S, KILL_S) > 0.0
     assert PATIENCE_S + GRACE_S + KILL_S < 10.0

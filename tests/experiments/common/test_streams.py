@@ -1,4 +1,4 @@
-"""A command runs with closed standard streams, and where only ASCII can be shown."""
+"""Commands with closed standard streams or an ASCII-only terminal."""
 
 import json
 import os
@@ -16,7 +16,7 @@ TWO_LEG = Path(__file__).parents[2] / "data" / "two_leg"
 
 
 def run_python(code: str, redirections: str = "", **environment: str) -> str:
-    """Run code in a process of its own; return what it prints on stdout."""
+    """Run code in a new process; return its stdout."""
     line = f'"$0" -c "$1" {redirections}'
     ran = subprocess.run(
         ["bash", "-c", line, sys.executable, START + code],
@@ -28,7 +28,7 @@ def run_python(code: str, redirections: str = "", **environment: str) -> str:
 
 
 @pytest.mark.parametrize("closed", CLOSED)
-def test_no_file_takes_the_number_of_a_closed_stream(
+def test_file_does_not_reuse_a_closed_stream_number(
     tmp_path: Path, closed: str
 ) -> None:
     path = tmp_path / "data"
@@ -41,7 +41,7 @@ def test_no_file_takes_the_number_of_a_closed_stream(
     assert int(path.read_text("utf-8")) > 2
 
 
-def test_what_ascii_lacks_is_replaced() -> None:
+def test_characters_missing_in_ascii_are_replaced() -> None:
     code = "print('80 \\u00b0C')"
     assert run_python(code, PYTHONIOENCODING="ascii") == "80 ?C\n"
     assert run_python(code, PYTHONIOENCODING="utf-8") == "80 \u00b0C\n"
@@ -54,7 +54,7 @@ def test_json_is_utf_8_in_any_locale() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-", ""])
-def test_a_robot_stands_without_an_output(tmp_path: Path, closed: str) -> None:
+def test_heat_runs_with_closed_standard_streams(tmp_path: Path, closed: str) -> None:
     out = tmp_path / "out"
     line = f"heat --robot {TWO_LEG} --posture Stand --minutes 0.01 --out {out}"
     subprocess.run(

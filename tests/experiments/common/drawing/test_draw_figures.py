@@ -1,4 +1,4 @@
-"""A page keeps the figures that can be drawn."""
+"""Drawing the figures of a page when some of them fail."""
 
 from collections.abc import Callable
 
@@ -19,13 +19,13 @@ def broken() -> Figure:
 
 
 class Unfit(Figure):
-    """Of numbers that matplotlib cannot place: it says so only when it writes."""
+    """Figure that matplotlib can create but not write."""
 
     def savefig(self, *_: object, **__: object) -> None:
         raise StopIteration
 
 
-def test_a_figure_that_fails_is_told_and_takes_no_other_along() -> None:
+def test_failed_figures_are_reported_and_others_drawn() -> None:
     draws: dict[str, Callable[[], Figure | None]] = {
         "First.": line,
         "Second.": broken,
@@ -44,4 +44,4 @@ def test_a_figure_that_fails_is_told_and_takes_no_other_along() -> None:
         "A figure could not be drawn (Second): no rows.",
         "A figure could not be drawn (Fourth): StopIteration.",
     ]
-    assert not plt.get_fignums()  # nothing is left in matplotlib's register
+    assert not plt.get_fignums()  # all figures are closed in matplotlib

@@ -1,4 +1,4 @@
-"""Every chart over time has minutes and one label."""
+"""Time axes in minutes with one label for all charts."""
 
 import ast
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ def test_time_axes_are_labelled_in_one_place() -> None:
         assert "minutes" not in words, f"{path}: {text}: call time_axis"
 
 
-def test_a_time_axis_says_minutes() -> None:
+def test_time_axis_label_is_in_minutes() -> None:
     axes = new_figure(3.0, 2.0).subplots()
     time_axis(axes)
     assert axes.get_xlabel() == TIME == "Time (min)"
