@@ -1,4 +1,4 @@
-"""Robots with a ledger, closed after the test, and the trace of their events."""
+"""Robots with a ledger, closed after the test, and their event trace."""
 
 from collections.abc import Callable, Iterator
 
@@ -18,7 +18,7 @@ Couple = Callable[..., RobotWithLedger]
 
 @pytest.fixture
 def events() -> list[Event]:
-    """The trace of the robots that `couple` makes."""
+    """Event trace of the robots that `couple` creates."""
     return []
 
 
@@ -27,7 +27,7 @@ def couple(nao: Robot, events: list[Event]) -> Iterator[Couple]:
     made: list[RobotWithLedger] = []
 
     def make(robot: Robot | str = "H25", **settings: object) -> RobotWithLedger:
-        """Return a robot, or the NAO with the body of this name."""
+        """Return a robot with ledger, by default the NAO with the named body."""
         cfg = RobotWithLedgerCfg(**settings)  # type: ignore[arg-type]
         chosen = nao.with_body(robot) if isinstance(robot, str) else robot
         made.append(RobotWithLedger(chosen, cfg, listeners=(events.append,)))
@@ -39,7 +39,7 @@ def couple(nao: Robot, events: list[Event]) -> Iterator[Couple]:
 
 
 def take(body: RobotWithLedger, owner: str, *resources: str) -> Token:
-    """Return the token of an owner that has just become known."""
+    """Register an owner and return the token of its resources."""
     body.ledger.add_owner(Owner(name=owner), body.tick)
     request = Request(owner=owner, resources=resources)
     return body.ledger.request(request, body.tick).token

@@ -1,4 +1,4 @@
-"""Commands on the simulated robot: it stands up and greets; lying, it does not."""
+"""Robot commands in simulation: stand up, greet, refuse when lying."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def robot_in(posture: str) -> tuple[RobotWithLedger, Token]:
 @pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("SY-1", "SY-2", "SY-5", "SY-22")
-def test_it_stands_up_and_greets_in_the_slot_after() -> None:
+def test_robot_stands_up_and_starts_greeting_streams_together() -> None:
     robot, token = robot_in("Sit")
     greeting = robot.commands.submit("say hello and wave", token, robot.tick)
     assert robot.run(15.0, lambda: greeting.is_over)
@@ -39,7 +39,7 @@ def test_it_stands_up_and_greets_in_the_slot_after() -> None:
 
 
 @pytest.mark.scenario
-def test_on_its_belly_it_refuses_what_begins_standing() -> None:
+def test_greeting_is_refused_when_lying_prone() -> None:
     robot, token = robot_in("Stand")
     robot.disturb = lambda sim: sim.push_com("torso", np.array([40.0, 0.0, 0.0]))
     robot.run(0.5)

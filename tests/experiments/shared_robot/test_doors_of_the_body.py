@@ -1,4 +1,4 @@
-"""I-14 on a simulated body: behaviours in its slots, faults, modes, another model."""
+"""I-14 on a simulated body with behaviours, faults, modes and another model."""
 
 from contextlib import suppress
 
@@ -26,7 +26,7 @@ FAILS = "somebody's code does"
 
 
 class SimulatedBody:
-    """A robot with its reservations, of which every write is seen."""
+    """Robot with reservations that records every write."""
 
     def __init__(self, checker: TraceChecker) -> None:
         self.coupled = RobotWithLedger(
@@ -59,7 +59,7 @@ class SimulatedBody:
 
 
 class BodyAttack(Attack):
-    """Attempts from inside of behaviours, too, and faults by the body's own calls."""
+    """Attempts from inside behaviours, and faults through the body's own methods."""
 
     def __init__(self, body: SimulatedBody, seed: int) -> None:
         super().__init__(body, seed)
@@ -107,7 +107,7 @@ def attacked(seed: int, slots: int = SLOTS) -> tuple[BodyAttack, TraceChecker]:
 
 
 @pytest.mark.requirement("I-14", "RM-65")
-def test_no_device_of_a_body_changes_but_by_who_holds_it() -> None:
+def test_only_the_holder_changes_a_device_of_the_body() -> None:
     attack, checker = attacked(1)
     assert not checker.finish()
     assert {"Frozen", "Thawed", "Revoked", "Granted"} <= set(attack.told)

@@ -1,4 +1,4 @@
-"""A behaviour that fails ends alone: the robot is protected whatever they do."""
+"""A failing behaviour is removed; the others and the robot's protection continue."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def body(couple: Couple) -> RobotWithLedger:
 
 
 class Fails:
-    """A behaviour that turns the head, and raises in one of its slots."""
+    """Behaviour that turns the head and raises in one slot."""
 
     def __init__(self, body: RobotWithLedger, after: int, error: BaseException) -> None:
         self.calls = 0
@@ -46,10 +46,10 @@ class Fails:
 
 
 @pytest.mark.requirement("RM-65", "AR-11")
-def test_a_behaviour_that_raises_ends_alone_and_its_joint_is_held(
+def test_raising_behaviour_is_removed_and_its_joint_held(
     body: RobotWithLedger, events: list[Event]
 ) -> None:
-    """In its slot: its owner dropped, its command refused, others' commands written."""
+    """In one slot: owner dropped, its command refused, other commands written."""
     fails = Fails(body, 10, BUG)
     token = take(body, "points", SHOULDER)
     body.behaviours.add(
@@ -57,7 +57,7 @@ def test_a_behaviour_that_raises_ends_alone_and_its_joint_is_held(
     )
     with pytest.raises(SlotsFailed, match="'fails' at tick 10: ValueError: a bug"):
         body.run(0.5)
-    assert body.tick == 50  # the run went to its end
+    assert body.tick == 50  # the run was completed
     assert fails.calls == 11
     assert body.behaviours.owners == ("points",)
     (crashed,) = (e for e in events if isinstance(e, Crashed))
@@ -69,11 +69,11 @@ def test_a_behaviour_that_raises_ends_alone_and_its_joint_is_held(
     others = [e.tick for e in written if e.resource == SHOULDER]
     assert (heads, others) == ([*range(10)], [*range(50)])
     assert list(check_trace(events)) == []
-    body.run(0.1)  # what was raised is not raised again
+    body.run(0.1)  # the error is not raised again
 
 
 @pytest.mark.requirement("RM-65")
-def test_slot_by_slot_the_failure_is_raised_when_its_slot_is_over(
+def test_failure_in_a_single_slot_is_raised_at_its_end(
     body: RobotWithLedger,
 ) -> None:
     Fails(body, 0, BUG)
@@ -89,7 +89,7 @@ def test_slot_by_slot_the_failure_is_raised_when_its_slot_is_over(
 
 
 @pytest.mark.requirement("RM-65", "RM-43")
-def test_the_hot_motor_of_a_behaviour_that_fails_is_capped(
+def test_hot_motor_of_a_failing_behaviour_is_capped(
     body: RobotWithLedger,
 ) -> None:
     Fails(body, 0, BUG)
@@ -105,8 +105,8 @@ def test_the_hot_motor_of_a_behaviour_that_fails_is_capped(
 
 
 @pytest.mark.requirement("RM-65")
-def test_the_physics_never_runs_without_the_gates_slot(body: RobotWithLedger) -> None:
-    """Ctrl-C in a behaviour leaves the slot; the next call begins it anew."""
+def test_physics_never_runs_without_the_gates_slot(body: RobotWithLedger) -> None:
+    """Ctrl-C in a behaviour aborts the slot; the next call repeats it."""
     fails = Fails(body, 2, KeyboardInterrupt())
     body.run(0.02)
     for calls in (3, 4):
@@ -116,7 +116,7 @@ def test_the_physics_never_runs_without_the_gates_slot(body: RobotWithLedger) ->
 
 
 @pytest.mark.requirement("RM-65")
-def test_a_behaviour_that_lets_time_pass_ends_and_the_gate_goes_on(
+def test_behaviour_that_advances_time_fails_and_gate_continues(
     body: RobotWithLedger,
 ) -> None:
     token = take(body, "points", SHOULDER)
@@ -138,10 +138,10 @@ def test_a_behaviour_that_lets_time_pass_ends_and_the_gate_goes_on(
 
 
 @pytest.mark.requirement("RM-65", "RM-43")
-def test_a_body_part_that_fails_ends_no_other(
+def test_failing_body_part_does_not_stop_others(
     body: RobotWithLedger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The posture monitor does; the gate goes on, and not all of it is kept."""
+    """The posture monitor fails; a limited number of failures is kept."""
     token = take(body, "points", SHOULDER)
     body.behaviours.add(
         "points", lambda tick, seen: body.gate.submit(token, SHOULDER, 1.0)
@@ -159,7 +159,7 @@ def test_a_body_part_that_fails_ends_no_other(
 
 
 @pytest.mark.requirement("RM-65")
-def test_a_listener_that_raises_hinders_nobody(body: RobotWithLedger) -> None:
+def test_raising_listener_does_not_affect_others(body: RobotWithLedger) -> None:
     token = take(body, "points", SHOULDER)
     body.behaviours.add(
         "points", lambda tick, seen: body.gate.submit(token, SHOULDER, 1.0)
@@ -182,7 +182,7 @@ def _raise(*given: object) -> str:
     raise OSError("no reading")
 
 
-def test_a_push_that_raises_leaves_no_slot_longer_than_it_is(
+def test_slot_is_completed_after_a_push_raises(
     body: RobotWithLedger,
 ) -> None:
     steps = iter((None, None, BUG))
@@ -200,14 +200,14 @@ def test_a_push_that_raises_leaves_no_slot_longer_than_it_is(
     assert body.sim.tick == 10
 
 
-def test_a_behaviour_of_nobody_is_refused(body: RobotWithLedger) -> None:
+def test_behaviour_of_unknown_owner_is_refused(body: RobotWithLedger) -> None:
     take(body, "points", SHOULDER)
     with pytest.raises(UnknownName, match="Did you mean 'points'"):
         body.behaviours.add("point", lambda tick, seen: None)
     assert body.behaviours.owners == ()
 
 
-def test_a_behaviour_acts_for_an_owner(couple: Couple) -> None:
+def test_behaviour_requires_an_owner(couple: Couple) -> None:
     body = couple()
     with pytest.raises(UnknownName, match=r"give Owner\(name='nod'\) to register it"):
         body.behaviours.add("nod", lambda *_: None)

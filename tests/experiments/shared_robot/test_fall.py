@@ -1,4 +1,4 @@
-"""A robot that is pushed over is not standing, whoever needs it to."""
+"""A pushed robot that falls leaves state Stand, which revokes its owner."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def story(nao: Robot, request: pytest.FixtureRequest) -> tuple[str, FallStory]:
 
 
 @pytest.mark.requirement("RM-53", "RM-51")
-def test_a_fall_revokes_who_needs_the_robot_to_stand(
+def test_fall_revokes_owner_that_needs_standing(
     story: tuple[str, FallStory],
 ) -> None:
     lying, told = story
@@ -34,12 +34,12 @@ def test_a_fall_revokes_who_needs_the_robot_to_stand(
     assert revoked.lost == ("Stand",)
     assert len(revoked.freed) == 11  # the legs go with it (AR-19)
     left_s = revoked.tick * told.tick_s - told.pushed_s
-    assert 0.1 < left_s < 0.6  # while it falls, not when it lies
+    assert 0.1 < left_s < 0.6  # during the fall, before the robot lies
     assert told.state == lying
 
 
 @pytest.mark.requirement("RM-51", "RM-52")
-def test_states_follow_the_body_and_only_in_them_is_anybody_granted(
+def test_states_follow_the_body_and_grants_follow_states(
     story: tuple[str, FallStory],
 ) -> None:
     lying, told = story
@@ -51,7 +51,9 @@ def test_states_follow_the_body_and_only_in_them_is_anybody_granted(
 
 
 @pytest.mark.requirement("RM-53", "AR-11")
-def test_no_command_of_its_acts_after_the_fall(story: tuple[str, FallStory]) -> None:
+def test_revoked_owners_commands_are_refused_after_the_fall(
+    story: tuple[str, FallStory],
+) -> None:
     _, told = story
     (revoked,) = (event for event in told.events if isinstance(event, Revoked))
     acted = [event for event in told.events if isinstance(event, Executed)]
@@ -68,7 +70,7 @@ def test_every_invariant_holds_on_the_trace(story: tuple[str, FallStory]) -> Non
 
 
 @pytest.mark.slow
-def test_the_same_seed_falls_with_the_same_trace(nao: Robot) -> None:
+def test_same_seed_gives_the_same_trace(nao: Robot) -> None:
     cfg = FallStoryCfg(observed_s=1.0)
     hashes = {trace_hash(run_fall_story(nao, cfg).events) for _ in range(2)}
     assert len(hashes) == 1
@@ -76,7 +78,7 @@ def test_the_same_seed_falls_with_the_same_trace(nao: Robot) -> None:
 
 @pytest.mark.slow
 @pytest.mark.requirement("RM-53")
-def test_a_robot_that_only_sways_keeps_its_state(nao: Robot) -> None:
+def test_swaying_robot_keeps_its_state(nao: Robot) -> None:
     told = run_fall_story(nao, FallStoryCfg(force_newton=(15.0, 0.0, 0.0)))
     assert not told.has_fallen
     assert told.state == "Stand"

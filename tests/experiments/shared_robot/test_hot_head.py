@@ -1,4 +1,4 @@
-"""The head gets hot: lost, refused, capped, held, waited for, and had again."""
+"""An overheated head: revoked, refused, capped, held, and granted again."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def of_kind(story: HeadStory, *kinds: type[Event]) -> list[Event]:
 
 
 @pytest.mark.requirement("RM-43", "RM-45", "RM-34")
-def test_the_trace_tells_the_whole_story_in_order(story: HeadStory) -> None:
+def test_trace_has_all_events_in_order(story: HeadStory) -> None:
     kinds = [type(event) for event in of_kind(story, *SHOWN)]
     assert kinds == [
         Requested,
@@ -51,7 +51,7 @@ def test_the_trace_tells_the_whole_story_in_order(story: HeadStory) -> None:
 
 
 @pytest.mark.requirement("RM-43", "AR-11")
-def test_it_is_revoked_with_its_reason_and_its_next_command_refused(
+def test_owner_is_revoked_and_its_next_command_refused(
     story: HeadStory,
 ) -> None:
     (revoked,) = of_kind(story, Revoked)
@@ -63,7 +63,7 @@ def test_it_is_revoked_with_its_reason_and_its_next_command_refused(
 
 
 @pytest.mark.requirement("RM-43")
-def test_it_is_taken_at_the_threshold_and_given_back_when_cool(
+def test_joint_freezes_at_threshold_and_thaws_when_cool(
     story: HeadStory,
 ) -> None:
     (frozen,), (thawed,) = of_kind(story, Frozen), of_kind(story, Thawed)
@@ -74,10 +74,10 @@ def test_it_is_taken_at_the_threshold_and_given_back_when_cool(
 
 
 @pytest.mark.requirement("RM-43")
-def test_it_cools_as_the_heating_equation_says(nao: Robot, story: HeadStory) -> None:
+def test_cooling_follows_the_heating_equation(nao: Robot, story: HeadStory) -> None:
     """From 75.5..76.5 to 69.5 °C at no torque: t = C/λ ln(u₀/u₁), u above ambient.
 
-    Holding the head costs next to nothing, so it takes no longer than that by 2 %.
+    Holding the head needs almost no torque, so cooling takes at most 2 % longer.
     """
     heat = nao.motors[nao.motor_names.index("HeadYaw")].one_node
     time_constant = heat.heat_capacity / heat.conductance
@@ -91,15 +91,15 @@ def test_it_cools_as_the_heating_equation_says(nao: Robot, story: HeadStory) -> 
 
 
 @pytest.mark.requirement("RM-43")
-def test_the_effort_is_capped_until_it_has_cooled(story: HeadStory) -> None:
+def test_effort_is_capped_until_cooled(story: HeadStory) -> None:
     assert story.before.stiffness.max() == 1.0
     np.testing.assert_array_equal(story.while_hot.stiffness, 0.2)
     np.testing.assert_array_equal(story.after.stiffness, 1.0)
 
 
 @pytest.mark.requirement("RM-43")
-def test_the_joint_holds_its_safe_set_point(nao: Robot, story: HeadStory) -> None:
-    """It stands still, no further from the joint than full torque's lag."""
+def test_frozen_joint_holds_its_safe_set_point(nao: Robot, story: HeadStory) -> None:
+    """The set-point is constant and within the lag of full torque."""
     joint = nao.joints[nao.joint_index("HeadYaw")]
     lag = joint.effort_limit / joint.kp + joint.encoder_step
     held = story.while_hot
@@ -109,7 +109,7 @@ def test_the_joint_holds_its_safe_set_point(nao: Robot, story: HeadStory) -> Non
 
 
 @pytest.mark.requirement("RM-45", "AR-26")
-def test_it_gets_a_new_token_in_the_tick_of_the_thaw_and_moves_again(
+def test_new_token_is_granted_at_thaw_and_head_moves_again(
     story: HeadStory,
 ) -> None:
     (thawed,) = of_kind(story, Thawed)
@@ -125,7 +125,7 @@ def test_it_gets_a_new_token_in_the_tick_of_the_thaw_and_moves_again(
 
 @pytest.mark.requirement("RM-43", "RM-44")
 def test_every_invariant_holds_on_the_trace(story: HeadStory) -> None:
-    """Among them I-22: nothing is executed while `hotEngine` has the joint."""
+    """Including I-22: no command runs while `hotEngine` holds the joint."""
     assert list(check_trace(story.events)) == []
     (frozen,), (thawed,) = of_kind(story, Frozen), of_kind(story, Thawed)
     ticks = [event.tick for event in of_kind(story, Executed)]
@@ -134,8 +134,8 @@ def test_every_invariant_holds_on_the_trace(story: HeadStory) -> None:
     assert max(ticks) > thawed.tick
 
 
-def test_a_story_that_moves_a_frozen_joint_is_noticed(story: HeadStory) -> None:
-    """The check above bites: one command let through is found."""
+def test_moving_a_frozen_joint_violates_an_invariant(story: HeadStory) -> None:
+    """Inserting one executed command fails the check above."""
     events = list(story.events)
     place = next(i for i, event in enumerate(events) if isinstance(event, Rejected))
     refused = events[place]
@@ -150,13 +150,13 @@ def test_a_story_that_moves_a_frozen_joint_is_noticed(story: HeadStory) -> None:
 
 
 @pytest.mark.requirement("RM-20")
-def test_a_behaviour_without_patience_does_not_get_it_back(nao: Robot) -> None:
+def test_short_patience_does_not_regain_the_joint(nao: Robot) -> None:
     story = run_head_story(nao, HeadStoryCfg(patience_s=60.0))
     assert story.new_token is None
     assert story.after.turned_rad < 0.05
 
 
-def test_the_story_in_words_names_cause_and_reason(story: HeadStory) -> None:
+def test_summary_names_cause_and_reason(story: HeadStory) -> None:
     text = "\n".join(story_lines(story.events, story.tick_s))
     for words in ("hotEngine freezes HeadYaw, stiffness at most 0.2", "REVOKED", "1.2"):
         assert words in text

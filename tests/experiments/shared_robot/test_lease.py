@@ -1,4 +1,4 @@
-"""Leases of a robot: whoever waits lets its slots pass; inside a slot nobody waits."""
+"""Leases of a robot: waiting advances slots; waiting inside a slot is an error."""
 
 import pytest
 
@@ -8,14 +8,14 @@ from nao_testbed.experiments.shared_robot.behaviours import SlotsFailed
 from tests.experiments.shared_robot.conftest import Couple
 
 
-def test_a_lease_moves_a_joint_and_gives_it_back(couple: Couple) -> None:
+def test_lease_moves_a_joint_and_releases_it(couple: Couple) -> None:
     body = couple()
     with body.lease("Head", owner="look", wait_s=1.0) as lease:
         for _ in range(60):
             assert body.gate.submit(lease.token, "HeadYaw", 0.3) is None
             body.slot()
     yaw = body.sim.robot.joint_index("HeadYaw")
-    assert body.sim.read().q[yaw] == pytest.approx(0.3, abs=0.05)  # rad, servo's sag
+    assert body.sim.read().q[yaw] == pytest.approx(0.3, abs=0.05)  # rad, servo sags
     assert not body.lease("Head", owner="look").is_held
 
 
@@ -27,10 +27,10 @@ def test_waiting_takes_simulated_time(couple: Couple) -> None:
         body.lease("HeadYaw", owner="second", wait_s=0.2),
     ):
         pass
-    assert body.time_s == pytest.approx(0.2, abs=0.011)  # a slot
+    assert body.time_s == pytest.approx(0.2, abs=0.011)  # one slot
 
 
-def test_a_behaviour_begins_a_lease_and_looks_at_it_in_each_slot(
+def test_behaviour_begins_a_lease_and_polls_it_each_slot(
     couple: Couple,
 ) -> None:
     body = couple()
@@ -51,7 +51,7 @@ def test_a_behaviour_begins_a_lease_and_looks_at_it_in_each_slot(
     assert held == list(range(10, 20))
 
 
-def test_a_behaviour_that_waits_inside_a_slot_fails_alone(couple: Couple) -> None:
+def test_behaviour_that_waits_inside_a_slot_fails_alone(couple: Couple) -> None:
     body = couple()
 
     def wait(tick: int, seen: Observation) -> None:

@@ -1,4 +1,4 @@
-"""An arm that broke while it was raised, hung down and is repaired stays there."""
+"""A raised arm that breaks and hangs down stays down after repair."""
 
 import pytest
 
@@ -10,7 +10,7 @@ GENTLE_RAD_S = 0.2
 
 @pytest.mark.slow
 @pytest.mark.requirement("RM-43")
-def test_a_repaired_arm_does_not_snap_back(couple: Couple) -> None:
+def test_repaired_arm_does_not_snap_back(couple: Couple) -> None:
     body = couple()
     arm = body.sim.robot.joint_index("RShoulderPitch")
     token = take(body, "raise", "RShoulderPitch")

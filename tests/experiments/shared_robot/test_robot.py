@@ -1,4 +1,4 @@
-"""Body and reservations of a simulated robot, coupled slot by slot."""
+"""Robot body and reservations, coupled slot by slot."""
 
 import dataclasses
 
@@ -31,7 +31,7 @@ def failed(body: RobotWithLedger) -> list[str]:
 
 
 @pytest.mark.requirement("RM-44", "RM-45")
-def test_a_broken_arm_hangs_and_a_repaired_one_is_lifted(
+def test_broken_arm_hangs_and_repaired_arm_lifts(
     couple: Couple, events: list[Event]
 ) -> None:
     body = couple(posture="StandZero")
@@ -58,7 +58,7 @@ def test_a_broken_arm_hangs_and_a_repaired_one_is_lifted(
 
 
 @pytest.mark.requirement("RM-45")
-def test_a_motor_stays_broken_while_any_fault_remains(couple: Couple) -> None:
+def test_motor_stays_broken_while_any_fault_remains(couple: Couple) -> None:
     body = couple()
     body.break_parts([SHOULDER])
     body.break_parts(["Left arm"])
@@ -67,7 +67,7 @@ def test_a_motor_stays_broken_while_any_fault_remains(couple: Couple) -> None:
 
 
 @pytest.mark.requirement("RM-41")
-def test_a_robot_without_legs_begins_with_them_frozen(couple: Couple) -> None:
+def test_robot_without_legs_starts_with_them_frozen(couple: Couple) -> None:
     body = couple("T14")
     rows = {row.name: row for row in take_snapshot(body.ledger).resources}
     legs = body.ledger.tree.exclusive_leaves("Legs")
@@ -84,10 +84,10 @@ def test_a_robot_without_legs_begins_with_them_frozen(couple: Couple) -> None:
 
 
 @pytest.mark.requirement("RM-43")
-def test_what_is_hot_is_known_before_any_behaviour_acts(
+def test_hot_joint_is_revoked_before_behaviours_act(
     couple: Couple, events: list[Event]
 ) -> None:
-    """Revoked and refused in one slot: nothing reaches the motor."""
+    """Revoked and refused in the same slot: no command reaches the motor."""
     body = couple()
     token = take(body, "look around", "HeadYaw")
     motor = body.sim.robot.motor_names.index("HeadYaw")
@@ -109,10 +109,8 @@ def test_what_is_hot_is_known_before_any_behaviour_acts(
 
 @pytest.mark.requirement("RM-43", "RM-65")
 @pytest.mark.parametrize("posture", ["StandInit", "Crouch"])
-def test_a_robot_whose_legs_are_hot_goes_on_standing(
-    couple: Couple, posture: str
-) -> None:
-    """The capped effort of both legs carries it, and their set-points stay."""
+def test_robot_with_hot_legs_keeps_standing(couple: Couple, posture: str) -> None:
+    """The capped effort of both legs suffices, and set-points are unchanged."""
     body = couple(posture=posture)
     robot = body.sim.robot
     hot = [name for name in robot.motor_names if name in robot.groups["Legs"]]
@@ -129,7 +127,7 @@ def test_a_robot_whose_legs_are_hot_goes_on_standing(
     assert np.rad2deg(sag.max()) < 1.0
 
 
-def test_a_slot_is_decided_once_however_time_passes(couple: Couple) -> None:
+def test_each_slot_is_decided_once(couple: Couple) -> None:
     body = couple()
     ticks: list[int] = []
     take(body, "count", "TTS")
@@ -142,7 +140,7 @@ def test_a_slot_is_decided_once_however_time_passes(couple: Couple) -> None:
 
 
 @pytest.mark.requirement("RM-65")
-def test_no_behaviour_has_the_name_of_a_cause(couple: Couple) -> None:
+def test_owner_cannot_use_the_name_of_a_fault(couple: Couple) -> None:
     body = couple("T14")
     for name in ("hotEngine", "brokenArm", "RobotModel"):
         with pytest.raises(BadInput, match=name):
@@ -158,8 +156,8 @@ def test_no_trace_is_kept_by_default(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("RM-46")
-def test_a_degraded_mode_bounds_what_reaches_the_joints(couple: Couple) -> None:
-    """An owner that commands full stiffness gets a fifth, and keeps its token."""
+def test_degraded_mode_limits_joint_stiffness(couple: Couple) -> None:
+    """An owner that commands stiffness 1 gets 0.2 and keeps its token."""
     body = couple()
     token = take(body, "wave", "Left arm", "Stiffness")
     full = np.ones(len(body.sim.robot.joints))
@@ -178,10 +176,10 @@ def test_a_degraded_mode_bounds_what_reaches_the_joints(couple: Couple) -> None:
     assert body.ledger.authorise(token, SHOULDER) is None
 
 
-def test_a_robot_without_states_has_no_posture_monitor(
+def test_robot_without_states_has_no_posture_monitor(
     couple: Couple, two_leg: Robot
 ) -> None:
-    """Another humanoid, whose resources follow from its joints; it begins as it can."""
+    """Another humanoid with resources from its joints and a single posture."""
     alone = {"Straight": two_leg.postures["Straight"]}
     body = couple(dataclasses.replace(two_leg, postures=alone))
     body.run(0.1)

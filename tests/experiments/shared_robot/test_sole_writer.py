@@ -1,4 +1,4 @@
-"""Who has a robot alone writes to it directly, as the gate of a sole owner would."""
+"""A sole owner writes directly, with the same result as through the gate."""
 
 from collections.abc import Iterator
 
@@ -28,7 +28,7 @@ def stand(two_leg: Robot) -> Iterator[SimulatedRobot]:
 
 
 class Sequence:
-    """Gives limits that change each cycle: some joints limp, a limit of current."""
+    """Limits that change each cycle: limp joints and a current limit."""
 
     name = "sequence"
 
@@ -53,7 +53,7 @@ class Sequence:
 
 
 class GatedOwner:
-    """Holds every joint by one token, and commands through the gate."""
+    """Owner that holds all joints by one token and commands through the gate."""
 
     def __init__(self, sim: SimulatedRobot) -> None:
         ledger = Ledger(ResourceTree(sim.robot.resources))
@@ -77,10 +77,10 @@ class GatedOwner:
 @pytest.mark.slow
 @pytest.mark.requirement("AR-10")
 @pytest.mark.parametrize("which", POSTURES)
-def test_the_loop_moves_the_robot_as_the_gate_of_a_sole_owner(
+def test_loop_moves_the_robot_like_a_sole_owners_gate(
     which: str, nao: Robot, two_leg: Robot
 ) -> None:
-    """To the bit, with limp joints that take their set-points along."""
+    """Bit for bit, including limp joints whose set-points follow them."""
     robot = {"two_leg": two_leg, "nao": nao}[which]
     alone = SimulatedRobot(robot, SimulationCfg(), "Stand")
     twin = SimulatedRobot(robot, SimulationCfg(), "Stand")
@@ -111,7 +111,9 @@ def test_the_loop_moves_the_robot_as_the_gate_of_a_sole_owner(
     assert (one.motor_torque == other.motor_torque).all()
 
 
-def test_two_loops_do_not_undo_each_others_commands(stand: SimulatedRobot) -> None:
+def test_second_loop_is_refused_until_the_first_is_closed(
+    stand: SimulatedRobot,
+) -> None:
     first = Loop(stand, ConstantStiffness(0.7), None)
     with pytest.raises(BadInput, match=r"already has a writer.*Loop\.close"):
         Loop(stand, ConstantStiffness(0.4), None)
@@ -123,7 +125,7 @@ def test_two_loops_do_not_undo_each_others_commands(stand: SimulatedRobot) -> No
         first.cycle()
 
 
-def test_neither_a_gate_nor_a_loop_takes_what_the_other_has(
+def test_gate_and_loop_exclude_each_other(
     stand: SimulatedRobot,
 ) -> None:
     loop = Loop(stand, ConstantStiffness(0.7), None)
@@ -142,7 +144,7 @@ def test_neither_a_gate_nor_a_loop_takes_what_the_other_has(
 
 
 class Bad(ConstantStiffness):
-    """Decides a stiffness that no robot accepts, in its second step."""
+    """Returns an invalid stiffness in its second step."""
 
     def __init__(self, value: float) -> None:
         super().__init__(0.7)
@@ -157,7 +159,7 @@ class Bad(ConstantStiffness):
 
 
 @pytest.mark.parametrize("bad", [np.nan, 1.5])
-def test_a_bad_limit_is_refused_and_nothing_is_written(
+def test_invalid_limit_is_refused_and_not_written(
     stand: SimulatedRobot, bad: float
 ) -> None:
     loop = Loop(stand, Bad(bad), stand.robot.posture("Straight").angles)

@@ -1,4 +1,4 @@
-"""The stiffness controller as an owner: it limits what it holds, and takes back."""
+"""The stiffness controller as an owner: limits the joints it holds."""
 
 from collections.abc import Iterator
 
@@ -39,7 +39,7 @@ LEAVES = {
 
 
 class Counting(ConstantStiffness):
-    """Stiffness 0.5, 0.51, 0.52... of step after step."""
+    """Stiffness 0.5, 0.51, 0.52... in successive steps."""
 
     def __init__(self) -> None:
         super().__init__(0.5)
@@ -52,7 +52,7 @@ class Counting(ConstantStiffness):
 
 
 class Staged:
-    """A robot whose stiffness a controller owns, and others who may take parts."""
+    """Robot whose stiffness a controller owns, with other owners."""
 
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
@@ -121,10 +121,10 @@ def test_every_joint_gets_the_newest_limit(staged: Staged) -> None:
 
 
 @pytest.mark.parametrize("is_before", [False, True])
-def test_what_somebody_else_takes_it_leaves_alone_and_takes_again(
+def test_controller_skips_taken_joints_and_regains_them(
     staged: Staged, is_before: bool
 ) -> None:
-    """Also what was taken before it came."""
+    """Parts may be taken before or after the controller begins."""
     leaf = list(LEAVES)[is_before]
     if is_before:
         token = staged.take("masseur", leaf)
@@ -145,7 +145,7 @@ def test_what_somebody_else_takes_it_leaves_alone_and_takes_again(
 
 
 @pytest.mark.parametrize("staged", ["T14"], indirect=True)
-def test_a_body_that_lacks_parts_is_limited_in_the_others(staged: Staged) -> None:
+def test_missing_parts_are_skipped(staged: Staged) -> None:
     staged.begin().run(5)
     head = staged.joint("HeadYaw")
     assert staged.stiffness[head] == staged.owner.limits[head] == 0.52
@@ -153,7 +153,7 @@ def test_a_body_that_lacks_parts_is_limited_in_the_others(staged: Staged) -> Non
 
 
 class Shifting(ConstantStiffness):
-    """Wants all set-points 0.02 rad higher."""
+    """Requests all set-points 0.02 rad higher."""
 
     def __init__(self, stiffness: float = 1.0, *, is_urgent: bool = False) -> None:
         super().__init__(stiffness)
@@ -165,7 +165,7 @@ class Shifting(ConstantStiffness):
         return Limits(stiffness=limits.stiffness, shift=shift, is_urgent=self.is_urgent)
 
 
-def test_a_shift_comes_and_goes_no_faster_than_its_rate(staged: Staged) -> None:
+def test_shift_changes_no_faster_than_its_rate(staged: Staged) -> None:
     staged.begin(Shifting())
     last = posture = staged.target
     reached = 0.0
@@ -180,18 +180,18 @@ def test_a_shift_comes_and_goes_no_faster_than_its_rate(staged: Staged) -> None:
     assert_array_equal(last, posture)
 
 
-def test_a_shift_that_catches_a_push_goes_at_once(staged: Staged) -> None:
+def test_urgent_shift_is_applied_at_once(staged: Staged) -> None:
     posture = staged.target
     staged.begin(Shifting(is_urgent=True)).run(PERIOD)
     assert URGENT_RATE * PERIOD * 0.01 > 0.02
     assert np.isclose((staged.target - posture).max(), 0.02)
-    staged.owner.change(Counting())  # whoever comes next takes it back slowly
+    staged.owner.change(Counting())  # the next controller removes the shift slowly
     staged.run(PERIOD)
     back = 0.02 - SHIFT_RATE * PERIOD * 0.01
     assert np.isclose((staged.target - posture).max(), back)
 
 
-def test_joints_whose_stiffness_another_holds_keep_their_shift(staged: Staged) -> None:
+def test_joints_with_stiffness_held_by_others_are_not_shifted(staged: Staged) -> None:
     staged.begin(Shifting())
     staged.take("masseur", next(name for name in LEAVES if "Head" in name))
     before = staged.target
@@ -201,10 +201,10 @@ def test_joints_whose_stiffness_another_holds_keep_their_shift(staged: Staged) -
     assert np.isclose(moved[staged.joint("LKneePitch")], 0.02)
 
 
-def test_set_points_of_behaviours_stay_what_they_are_under_a_shift(
+def test_behaviour_set_points_are_unchanged_by_a_shift(
     staged: Staged,
 ) -> None:
-    """What holds a joint that lost its owner adds no shift a second time."""
+    """Holding a joint that lost its owner adds no second shift."""
     staged.begin(Shifting()).run(80)
     leaf = "LElbowRoll"
     in_force = staged.gate.present[leaf]
@@ -217,8 +217,8 @@ def test_set_points_of_behaviours_stay_what_they_are_under_a_shift(
     assert np.isclose(target, in_force + 0.02, atol=1e-9)
 
 
-def test_joints_that_come_back_follow_no_faster(staged: Staged) -> None:
-    """The shift went on without them; they come after it at the same rate."""
+def test_regained_joints_are_shifted_no_faster(staged: Staged) -> None:
+    """The shift continued without them; they follow at the same rate."""
     staged.begin(Shifting())
     token = staged.take("masseur", *LEAVES)
     staged.run(80)
@@ -232,7 +232,7 @@ def test_joints_that_come_back_follow_no_faster(staged: Staged) -> None:
     assert np.isclose((last - begin).max(), 0.02)
 
 
-def test_a_shift_that_no_robot_takes_is_refused(staged: Staged) -> None:
+def test_invalid_shift_is_refused(staged: Staged) -> None:
     class Short(ConstantStiffness):
         def step(self, observation: Observation) -> Limits:
             stiffness = super().step(observation).stiffness
@@ -244,8 +244,8 @@ def test_a_shift_that_no_robot_takes_is_refused(staged: Staged) -> None:
     assert not staged.gate.shift.any()
 
 
-def test_a_controller_with_set_points_of_its_own_is_refused(staged: Staged) -> None:
-    """They belong to the owners of the joints."""
+def test_controller_with_set_points_is_refused(staged: Staged) -> None:
+    """Set-points belong to the owners of the joints."""
 
     class Chooses(ConstantStiffness):
         def step(self, observation: Observation) -> Limits:
@@ -256,7 +256,7 @@ def test_a_controller_with_set_points_of_its_own_is_refused(staged: Staged) -> N
         staged.run(PERIOD)
 
 
-def test_a_shift_takes_no_joint_beyond_its_range(staged: Staged) -> None:
+def test_shift_keeps_joints_within_their_range(staged: Staged) -> None:
     staged.begin(Shifting())
     leaf, joint = "HeadYaw", staged.joint("HeadYaw")
     upper = float(staged.robot.upper[joint])
@@ -266,8 +266,8 @@ def test_a_shift_takes_no_joint_beyond_its_range(staged: Staged) -> None:
     assert np.isclose(staged.gate.shift[joint], 0.02)
 
 
-def test_limp_joints_are_followed_under_a_shift_too(staged: Staged) -> None:
-    """What goes out, shift included, is where the encoder is."""
+def test_limp_joints_are_followed_under_a_shift(staged: Staged) -> None:
+    """The commanded set-point, including the shift, equals the encoder angle."""
     nao = staged.robot
     staged.begin(Shifting(0.0)).run(80)
     single = [staged.joint(m.name) for m in nao.motors if len(m.joints) == 1]
@@ -279,8 +279,8 @@ def test_limp_joints_are_followed_under_a_shift_too(staged: Staged) -> None:
 
 
 @pytest.mark.requirement("I-14")
-def test_whoever_forbids_it_is_neither_limited_nor_shifted(staged: Staged) -> None:
-    """The controller goes on with the others, and asks for nothing in vain."""
+def test_owner_can_forbid_limits_and_shifts(staged: Staged) -> None:
+    """The controller continues with the other joints and sends no requests."""
     staged.begin(Shifting(0.5))
     leaf, ledger = "HeadYaw", staged.ledger
     token = staged.take("waver", leaf)
