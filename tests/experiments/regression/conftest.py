@@ -1,4 +1,4 @@
-"""A small robot that stands, and trials of it that are run once."""
+"""Trials of a small standing robot that are run once."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ TWO_LEG = ROOT / "tests" / "data" / "two_leg"
 
 @pytest.fixture(scope="session")
 def short() -> StandingCfg:
-    """Two seconds of the small robot."""
+    """Setting of the small robot for two seconds."""
     return StandingCfg(seconds=2.0, robot=TWO_LEG)
 
 
@@ -29,5 +29,5 @@ def fixed(
 
 @pytest.fixture(scope="session")
 def weak(short: StandingCfg, tmp_path_factory: pytest.TempPathFactory) -> StandingTrial:
-    """Under a stiffness of 0.01 it falls."""
+    """Trial with a stiffness of 0.01, in which the robot falls."""
     return run_standing_trial("constant:0.01", short, tmp_path_factory.mktemp("weak"))

@@ -1,4 +1,4 @@
-"""Chatter is turning back and forth, not moving and not noise."""
+"""Chatter counts reversals, not motion or noise."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def times(n: int) -> NDArray[np.float64]:
 
 
 @pytest.mark.parametrize("rate_hz", [1.0, 3.0, 5.0])
-def test_a_swing_turns_twice_a_period(rate_hz: float) -> None:
+def test_oscillation_reverses_twice_per_period(rate_hz: float) -> None:
     time_s = times(500)
     swing = 0.5 + 0.1 * np.sin(2.0 * np.pi * rate_hz * time_s)
     found = worst_chatter(time_s, swing[:, None], AMPLITUDE)
@@ -29,30 +29,30 @@ def test_a_swing_turns_twice_a_period(rate_hz: float) -> None:
 
 
 @given(series)
-def test_what_only_rises_never_turns(values: np.ndarray) -> None:
+def test_monotonic_signal_has_no_reversals(values: np.ndarray) -> None:
     assert reversals(np.sort(values), AMPLITUDE) == []
 
 
 @given(series)
-def test_moves_within_the_amplitude_are_none(values: np.ndarray) -> None:
+def test_moves_within_the_amplitude_are_not_counted(values: np.ndarray) -> None:
     assert reversals(0.5 + 0.99 * AMPLITUDE * values, AMPLITUDE) == []
 
 
 @given(series)
-def test_noise_on_a_slow_move_does_not_turn_it(values: np.ndarray) -> None:
-    """The move is large; what goes against it never is."""
+def test_noise_on_a_slow_move_causes_no_reversals(values: np.ndarray) -> None:
+    """The move is large; the opposing noise is below the amplitude."""
     slow = 0.01 * np.arange(len(values))
     assert reversals(slow + 0.99 * AMPLITUDE * values, AMPLITUDE) == []
 
 
 @given(series)
-def test_mirror_and_shift_change_nothing(values: np.ndarray) -> None:
-    eighths = np.round(values * 8.0) / 8.0  # exact, so that no move is a rounding
+def test_mirroring_and_offset_do_not_change_the_count(values: np.ndarray) -> None:
+    eighths = np.round(values * 8.0) / 8.0  # exact, without rounding errors
     assert reversals(eighths, AMPLITUDE) == reversals(1.0 - eighths, AMPLITUDE)
 
 
 @given(series)
-def test_backwards_it_turns_as_often(values: np.ndarray) -> None:
+def test_reversed_time_gives_the_same_count(values: np.ndarray) -> None:
     eighths = np.round(values * 8.0) / 8.0
     there, back = reversals(eighths, AMPLITUDE), reversals(eighths[::-1], AMPLITUDE)
     assert len(there) == len(back)
@@ -68,7 +68,7 @@ def test_turning_points_alternate_by_more_than_the_amplitude(
     assert (moves[1:] * moves[:-1] < 0.0).all()
 
 
-def test_the_column_and_second_that_turn_most_are_told() -> None:
+def test_worst_column_and_second_are_reported() -> None:
     time_s = times(500)
     values = np.full((500, 3), 0.5)
     values[200:240:2, 1] = 0.8
@@ -76,12 +76,12 @@ def test_the_column_and_second_that_turn_most_are_told() -> None:
     found = worst_chatter(time_s, values, AMPLITUDE)
     assert found is not None
     assert found.column == 1
-    assert found.reversals == 20 + 19  # every peak, and the valleys in between
+    assert found.reversals == 20 + 19  # peaks, and valleys between them
     assert found.begin_s == pytest.approx(200 * PERIOD_S)
 
 
-def test_a_gap_in_time_ends_the_counting() -> None:
-    """One value before a jump and another after it are no quick change."""
+def test_gap_in_time_resets_the_count() -> None:
+    """Values before and after a time jump do not form a quick reversal."""
     calm = np.repeat([0.2, 0.8, 0.2, 0.8, 0.2], 10)[:, None]
     time_s = times(50)
     found = worst_chatter(time_s, calm, AMPLITUDE)
@@ -91,6 +91,6 @@ def test_a_gap_in_time_ends_the_counting() -> None:
     assert worst_chatter(jumps, calm, AMPLITUDE) is None
 
 
-def test_nothing_is_no_chatter() -> None:
+def test_empty_or_single_sample_has_no_chatter() -> None:
     assert worst_chatter(np.empty(0), np.empty((0, 2)), AMPLITUDE) is None
     assert worst_chatter(np.zeros(1), np.zeros((1, 2)), AMPLITUDE) is None

@@ -1,4 +1,4 @@
-"""Answers that a controller must not give, each told in a sentence."""
+"""Invalid answers of a controller, each reported in one sentence."""
 
 from dataclasses import replace
 from typing import Any, cast
@@ -24,7 +24,7 @@ def ones(robot: Robot, **changed: float) -> np.ndarray:
     return array
 
 
-def test_limits_with_and_without_a_shift_are_sound(two_leg: Robot) -> None:
+def test_limits_with_and_without_a_shift_are_valid(two_leg: Robot) -> None:
     sound = Limits(stiffness=ones(two_leg, left_knee=0.0))
     assert find_breach(sound, two_leg) is None
     assert find_breach(replace(sound, shift=-0.1 * ones(two_leg)), two_leg) is None
@@ -67,7 +67,7 @@ def test_limits_with_and_without_a_shift_are_sound(two_leg: Robot) -> None:
         ),
     ],
 )
-def test_what_is_no_answer_is_named(answer: Any, what: str, two_leg: Robot) -> None:
+def test_invalid_answer_is_named(answer: Any, what: str, two_leg: Robot) -> None:
     breach = find_breach(answer(two_leg), two_leg)
     assert breach is not None
     assert what in breach[0]
@@ -75,7 +75,7 @@ def test_what_is_no_answer_is_named(answer: Any, what: str, two_leg: Robot) -> N
 
 
 class Late:
-    """Answers well for a while, and then as it is told."""
+    """Returns valid limits at first, then the given answer."""
 
     name = "late"
 
@@ -92,9 +92,7 @@ class Late:
         return Limits(stiffness=ones(self.robot))
 
 
-def test_a_breach_ends_the_trial_with_its_time(
-    short: StandingCfg, tmp_path: Any
-) -> None:
+def test_breach_ends_the_trial_with_its_time(short: StandingCfg, tmp_path: Any) -> None:
     trial = run_standing_trial(Late(lambda robot: None), short, tmp_path)
     assert trial.breach is not None
     assert trial.breach.startswith("late returned None from step at 0.5")
@@ -109,7 +107,7 @@ def test_a_breach_ends_the_trial_with_its_time(
 
 
 @pytest.mark.parametrize("kind", [SystemExit, GeneratorExit, KeyboardInterrupt])
-def test_what_would_end_the_session_is_a_breach(
+def test_exception_that_would_end_the_session_is_a_breach(
     short: StandingCfg, tmp_path: Any, kind: type[BaseException]
 ) -> None:
     def leave(robot: Robot) -> Limits:
@@ -120,7 +118,7 @@ def test_what_would_end_the_session_is_a_breach(
     assert trial.breach.startswith(f"late raised {kind.__name__} in step (test_")
 
 
-def test_the_line_of_the_controllers_own_code_is_told(
+def test_breach_names_the_line_in_the_controllers_code(
     short: StandingCfg, tmp_path: Any
 ) -> None:
     def divide(robot: Robot) -> Limits:
@@ -134,10 +132,10 @@ def test_the_line_of_the_controllers_own_code_is_told(
 
 
 @pytest.mark.parametrize("field", ["q", "current", "fsr"])
-def test_what_the_sensors_say_is_not_written_into(
+def test_writing_into_the_observation_is_a_breach(
     short: StandingCfg, tmp_path: Any, field: str
 ) -> None:
-    """Else the recording, and all that is judged by it, says what it likes."""
+    """Otherwise a controller could change the recording by which it is judged."""
 
     class Paints(Late):
         name = "paints"
@@ -154,7 +152,7 @@ def test_what_the_sensors_say_is_not_written_into(
     )
 
 
-def test_an_answer_that_is_changed_afterwards_is_kept_as_it_was(
+def test_answer_changed_afterwards_is_kept_unchanged(
     short: StandingCfg, tmp_path: Any
 ) -> None:
     class Reuses:
@@ -171,7 +169,7 @@ def test_an_answer_that_is_changed_afterwards_is_kept_as_it_was(
     assert (np.diff(made.stiffness, axis=0) < 0.0).all()
 
 
-def test_a_controller_that_cannot_be_reset_never_starts(
+def test_controller_that_fails_in_reset_does_not_start(
     short: StandingCfg, tmp_path: Any
 ) -> None:
     class Unready(Late):
@@ -190,7 +188,7 @@ def test_a_controller_that_cannot_be_reset_never_starts(
         trial.stays_up()
 
 
-def test_a_step_that_cannot_be_called_is_told_without_a_line(
+def test_uncallable_step_is_reported_without_a_line(
     short: StandingCfg, tmp_path: Any
 ) -> None:
     class Odd(Late):
@@ -203,7 +201,7 @@ def test_a_step_that_cannot_be_called_is_told_without_a_line(
     assert trial.breach.endswith(" in step at 0.00 s.")
 
 
-def test_who_is_watched_keeps_its_signals_and_switches_but_not_its_name() -> None:
+def test_monitored_controller_keeps_signals_and_switches_but_not_name() -> None:
     controller: Any = make_controller("minheat")
     watched: Any = MonitoredController(controller, "mine")
     assert watched.signal_names == controller.signal_names

@@ -1,4 +1,4 @@
-"""A golden run is found again within its tolerances, and changed on purpose only."""
+"""Golden runs: compared within tolerances, changed only on request."""
 
 import json
 from dataclasses import replace
@@ -25,7 +25,7 @@ def golden(folder: Path, *, regenerate: bool = False) -> GoldenRun:
 
 @pytest.fixture
 def kept(fixed: StandingTrial, tmp_path: Path) -> Path:
-    """A folder with the golden run of a trial."""
+    """Folder with the golden run of a trial."""
     golden(tmp_path, regenerate=True).check(fixed)
     return tmp_path
 
@@ -41,12 +41,14 @@ def other_number(folder: Path, column: str, row: int, by: float) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def test_what_is_kept_is_found_again(fixed: StandingTrial, kept: Path) -> None:
+def test_unchanged_trial_matches_its_golden_run(
+    fixed: StandingTrial, kept: Path
+) -> None:
     golden(kept).check(fixed)
     assert sorted(p.name for p in kept.iterdir()) == ["test_it.csv", "test_it.json"]
 
 
-def test_nothing_is_written_without_the_option(
+def test_no_file_is_written_without_the_option(
     fixed: StandingTrial, kept: Path
 ) -> None:
     before = {path: path.read_bytes() for path in kept.iterdir()}
@@ -58,7 +60,7 @@ def test_nothing_is_written_without_the_option(
     assert (kept / "test_it.json").read_bytes() == before[kept / "test_it.json"]
 
 
-def test_a_missing_golden_run_says_how_to_make_it(
+def test_missing_golden_run_message_says_how_to_create_it(
     fixed: StandingTrial, tmp_path: Path
 ) -> None:
     with pytest.raises(AssertionError, match="--nao-testbed-regenerate, review it"):
@@ -66,7 +68,7 @@ def test_a_missing_golden_run_says_how_to_make_it(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_difference_is_told_with_column_time_and_tolerance(
+def test_difference_is_reported_with_column_time_and_tolerance(
     fixed: StandingTrial, kept: Path
 ) -> None:
     other_number(kept, "motor_torque.left_knee", 2, 0.015)
@@ -87,7 +89,7 @@ def test_a_difference_is_told_with_column_time_and_tolerance(
     )
 
 
-def test_the_versions_that_changed_are_told(fixed: StandingTrial, kept: Path) -> None:
+def test_changed_versions_are_reported(fixed: StandingTrial, kept: Path) -> None:
     path = kept / "test_it.json"
     said = json.loads(path.read_text(encoding="utf-8"))
     said["versions"] |= {"numpy": "1.0", "machine": "another"}
@@ -102,7 +104,7 @@ def test_the_versions_that_changed_are_told(fixed: StandingTrial, kept: Path) ->
 
 @pytest.mark.parametrize("name", ["test_it.csv", "test_it.json"])
 @pytest.mark.parametrize("text", ["", "{}", "time_s,a\n1,2\n", "time_s,a\n1,x\n"])
-def test_a_damaged_file_is_refused(
+def test_damaged_file_is_refused(
     fixed: StandingTrial, kept: Path, name: str, text: str
 ) -> None:
     (kept / name).write_text(text, encoding="utf-8")
@@ -110,7 +112,7 @@ def test_a_damaged_file_is_refused(
         golden(kept).check(fixed)
 
 
-def test_who_fell_has_no_golden_run(weak: StandingTrial, tmp_path: Path) -> None:
+def test_fallen_robot_has_no_golden_run(weak: StandingTrial, tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="does not stay upright"):
         golden(tmp_path, regenerate=True).check(weak)
     assert not list(tmp_path.iterdir())
@@ -130,7 +132,7 @@ def test_two_golden_runs_of_a_test_need_names(
     ]
 
 
-def test_an_unknown_column_is_named(fixed: StandingTrial, kept: Path) -> None:
+def test_unknown_column_is_named(fixed: StandingTrial, kept: Path) -> None:
     with pytest.raises(BadInput, match="Did you mean 'motor_torque'"):
         golden(kept).check(fixed, columns=("motor_torqe",))
 
@@ -141,7 +143,7 @@ def test_every_recorded_unit_has_a_tolerance(fixed: StandingTrial) -> None:
     assert all(usual < most for usual, most in BY_UNIT.values())
 
 
-def test_a_table_holds_the_newest_values_before_its_times(fixed: StandingTrial) -> None:
+def test_table_holds_the_latest_values_before_its_times(fixed: StandingTrial) -> None:
     table = table_of(fixed.run, fixed.setting.robot, ("q.left_knee",), 0.3)
     frame = fixed.run.frame["q.left_knee"]
     values = table["q.left_knee"].tolist()
@@ -150,7 +152,7 @@ def test_a_table_holds_the_newest_values_before_its_times(fixed: StandingTrial) 
         assert value == pytest.approx(newest, abs=1e-5)
 
 
-def test_a_number_that_is_none_differs_from_one() -> None:
+def test_nan_differs_from_a_number() -> None:
     units = {"q.knee": "rad", "q.hip": "rad"}
     was = pd.DataFrame({"q.knee": [0.0, np.nan], "q.hip": [1.0, 1.0]}, index=[0.5, 1.0])
     said = number_differences(was, was.fillna(0.0), units, tolerances_of(units, {}))

@@ -1,4 +1,4 @@
-"""The page of the kit holds what it says."""
+"""The documentation page of the kit matches the code."""
 
 import re
 from pathlib import Path
@@ -23,13 +23,13 @@ def test_the_tests_of_the_page_pass(pytester: pytest.Pytester) -> None:
     ran.assert_outcomes(passed=3)
 
 
-def test_the_other_block_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_second_code_block_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
     (block,) = BLOCKS[1:]
     exec(compile(block, str(PAGE), "exec"), {})
     assert "TickTimes" in capsys.readouterr().out
 
 
-def test_every_assertion_and_setting_is_defined() -> None:
+def test_every_assertion_and_setting_is_documented() -> None:
     assertions = {
         name
         for name, value in vars(StandingTrial).items()
@@ -40,7 +40,7 @@ def test_every_assertion_and_setting_is_defined() -> None:
         assert f"`{name}`" in TEXT, name
 
 
-def test_the_tolerances_are_those_of_the_kit() -> None:
+def test_tolerances_of_the_page_are_those_of_the_kit() -> None:
     told = re.search(r"Each unit has a tolerance: (.*?);", TEXT)
     assert told is not None
     by_unit = {
@@ -51,7 +51,7 @@ def test_the_tolerances_are_those_of_the_kit() -> None:
     assert by_unit == {unit: one for unit, one in usual.items() if unit != "s"}
 
 
-def test_the_page_links_to_files_that_are_there() -> None:
+def test_links_of_the_page_lead_to_existing_files() -> None:
     links = re.findall(r"\]\(([^)#:]+)\)", TEXT)
     assert links
     assert not [link for link in links if not (PAGE.parent / link).exists()]

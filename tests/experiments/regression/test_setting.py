@@ -1,4 +1,4 @@
-"""A setting says all that a trial needs; what has no meaning is refused."""
+"""Settings of a standing trial; invalid values are refused."""
 
 from pathlib import Path
 from typing import Any
@@ -73,10 +73,10 @@ MEANINGLESS: list[dict[str, Any]] = [
 ]
 
 
-def test_a_value_without_meaning_is_refused(
+def test_invalid_value_is_refused(
     data_regression: DataRegressionFixture,
 ) -> None:
-    """`pytest --regen-all` writes down what is said."""
+    """`pytest --regen-all` rewrites the expected messages."""
     said = {}
     for values in MEANINGLESS:
         with pytest.raises(BadInput) as refused:
@@ -85,7 +85,7 @@ def test_a_value_without_meaning_is_refused(
     data_regression.check(said)
 
 
-def test_a_description_names_what_is_unusual_beside_what_it_always_named() -> None:
+def test_description_adds_non_default_settings() -> None:
     always = make_setting({"friction": 0.7}, "here").as_json()
     assert "gear_friction" not in always
     assert make_setting({"gear_friction": 0.5}, "here").as_json() == always | {
@@ -128,15 +128,15 @@ def fails() -> Any:
         (dict, "dict returns {}, which is not a controller"),
     ],
 )
-def test_what_is_no_controller_is_refused(
+def test_invalid_controller_is_refused(
     choice: Any, message: str, short: StandingCfg, tmp_path: Path
 ) -> None:
     with pytest.raises(BadInput, match=message):
         run_standing_trial(choice, short, tmp_path)
-    assert not list(tmp_path.iterdir()), "nothing was started"
+    assert not list(tmp_path.iterdir()), "a trial was started"
 
 
-def test_a_factory_and_a_name_are_fresh_and_an_instance_is_not() -> None:
+def test_name_or_factory_is_fresh_and_an_instance_is_not() -> None:
     instance = choose_controller("smart").controller
     assert choose_controller("smart").is_fresh
     assert choose_controller(type(instance)).is_fresh

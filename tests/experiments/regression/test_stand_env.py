@@ -1,4 +1,4 @@
-"""The environment of Gymnasium is the closed loop, and its reward counts heat."""
+"""The Gymnasium environment matches the closed loop; its reward counts heat."""
 
 import sys
 from collections.abc import Callable
@@ -39,7 +39,7 @@ misalignment_deg:
 
 
 def hold(env: Any, action: Any, steps: int) -> Any:
-    """Step until the episode ends, and return the last result."""
+    """Step until the episode ends; return the last result."""
     result = env.step(action)
     for _ in range(steps - 1):
         if result[2] or result[3]:
@@ -55,11 +55,11 @@ def make(**given: Any) -> Any:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*infinity:UserWarning")
 @pytest.mark.parametrize("robot", ["nao", "g1"])
-def test_the_checker_of_gymnasium_has_no_objection(robot: str) -> None:
+def test_gymnasium_checker_reports_no_problem(robot: str) -> None:
     check_env(make(robot=robot, render_mode="rgb_array").unwrapped)
 
 
-def test_a_seed_gives_an_episode_and_another_seed_another_one() -> None:
+def test_same_seed_gives_the_same_episode() -> None:
     env = make()
 
     def episode(seed: int | None) -> list[Any]:
@@ -74,7 +74,7 @@ def test_a_seed_gives_an_episode_and_another_seed_another_one() -> None:
 
 
 class Constant:
-    """Policy with the set-points of an action of the default layout."""
+    """Policy with constant set-points from an action of the default layout."""
 
     name, period_s = "constant", 0.02
 
@@ -90,7 +90,7 @@ class Constant:
         return self.target
 
 
-def test_a_step_is_a_cycle_of_the_loop_under_a_policy() -> None:
+def test_step_equals_a_cycle_of_the_loop_under_a_policy() -> None:
     action = np.random.default_rng(0).uniform(-0.2, 0.2, 12).astype(np.float32)
     env = make().unwrapped
     env.reset(seed=0)
@@ -116,7 +116,7 @@ def test_a_step_is_a_cycle_of_the_loop_under_a_policy() -> None:
 
 
 @pytest.mark.parametrize("delay", [0.005, 0.04])
-def test_observations_are_those_of_a_policy_behind_the_same_delay(delay: float) -> None:
+def test_observations_equal_those_of_a_policy_with_the_same_delay(delay: float) -> None:
     env = make(observation_delay=delay, action_delay=0.005).unwrapped
     seen = [env.reset(seed=0)[0][:3]]
     policy = Constant(np.full(12, 0.1))
@@ -150,12 +150,12 @@ def test_action_0_is_the_posture_of_the_setting() -> None:
     assert np.abs(env._sim.q - home).max() < 0.05
 
 
-def test_a_leg_that_presses_makes_useless_heat() -> None:
+def test_hips_pressing_outwards_produce_useless_heat() -> None:
     env = make()
     env.reset(seed=0)
     action = np.zeros(12, np.float32)
     *_, still = hold(env, action, 30)
-    action[[1, 7]] = 0.3, -0.3  # both hips turn outwards
+    action[[1, 7]] = 0.3, -0.3  # both hips press outwards
     *_, pressed = hold(env, action, 30)
     assert still["useless_w"] < 2.5
     assert pressed["useless_w"] > 10.0
@@ -163,7 +163,7 @@ def test_a_leg_that_presses_makes_useless_heat() -> None:
     assert pressed["useless_w"] < pressed["heat_w"]
 
 
-def test_an_episode_ends_at_a_fall_at_the_limit_and_at_its_time() -> None:
+def test_episode_ends_at_a_fall_at_the_limit_and_at_its_duration() -> None:
     env = make()
     env.reset(seed=0)
     lean = np.zeros(12, np.float32)
@@ -203,15 +203,15 @@ def test_robots_are_those_of_the_sweep(tmp_path: Path) -> None:
         env.reset(options={"robot": 4})
 
 
-def test_a_picture_shows_hot_joints() -> None:
+def test_picture_shows_hot_joints() -> None:
     env = make(render_mode="rgb_array", start_degc={"left_knee": 75.0})
     env.reset(seed=0)
     picture = env.render()
     assert picture.shape == (480, 480, 3)
     assert picture.dtype == np.uint8
     red, green, blue = picture.reshape(-1, 3).T.astype(int)
-    assert ((red > 150) & (blue < 80) & (green > 60)).sum() > 30, "one hot drum"
-    assert ((blue > red + 20) & (red < 90)).sum() > 1000, "the others are cold"
+    assert ((red > 150) & (blue < 80) & (green > 60)).sum() > 30, "no hot drum is drawn"
+    assert ((blue > red + 20) & (red < 90)).sum() > 1000, "no cold drums are drawn"
 
 
 @pytest.mark.slow
@@ -244,20 +244,20 @@ CASES: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.parametrize("message", CASES)
-def test_bad_input_is_refused_in_a_sentence(message: str) -> None:
+def test_bad_input_is_refused_in_one_sentence(message: str) -> None:
     with pytest.raises((BadInput, UnknownName), match=message):
         CASES[message]()
 
 
 @pytest.mark.parametrize("action", [np.full(12, np.nan), np.zeros(11), "up"])
-def test_an_action_that_is_no_action_is_refused(action: Any) -> None:
+def test_invalid_action_is_refused(action: Any) -> None:
     env = StandEnv("g1", engine="mujoco")
     env.reset(seed=0)
     with pytest.raises(BadInput, match="give 12 finite numbers"):
         env.step(action)
 
 
-def test_without_gymnasium_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_gymnasium_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "nao_testbed.gym", raising=False)
     monkeypatch.setitem(sys.modules, "gymnasium", None)
     with pytest.raises(ExtraMissing, match=r"\[gym\]"):

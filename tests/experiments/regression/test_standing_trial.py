@@ -1,4 +1,4 @@
-"""Every assertion holds to its bound and fails beyond it, in a sentence."""
+"""Each assertion passes at its bound and fails beyond it with one sentence."""
 
 import dataclasses
 import re
@@ -36,17 +36,17 @@ def sentence_of(assertion: Any, *args: Any, **kwargs: Any) -> str:
     return sentence
 
 
-def test_a_good_trial_holds_everything(fixed: StandingTrial) -> None:
+def test_good_trial_passes_all_assertions(fixed: StandingTrial) -> None:
     fixed.keeps_its_contract()
     fixed.stays_up()
     fixed.never_above(60.0)
     fixed.respects_limit(1.0)
     fixed.shifts_at_most(0.0)
     fixed.does_not_chatter(0)
-    fixed.ticks_under(1.0)  # no question to a busy machine
+    fixed.ticks_under(1.0)  # generous, since the machine may be busy
 
 
-def test_who_falls_fails_every_assertion(
+def test_fallen_robot_fails_every_assertion(
     weak: StandingTrial, fixed: StandingTrial
 ) -> None:
     assert re.fullmatch(
@@ -69,7 +69,7 @@ def test_who_falls_fails_every_assertion(
         assert "constant:0.01 cannot be evaluated: it fell at" in sentence
 
 
-def test_cooler_is_by_the_share_that_is_asked(fixed: StandingTrial) -> None:
+def test_cooler_compares_with_the_requested_share(fixed: StandingTrial) -> None:
     hot = with_result(fixed, legs_joule_loss_j=10.0)
     cool = with_result(fixed, legs_joule_loss_j=7.0)
     cool.is_cooler_than(hot)
@@ -82,7 +82,7 @@ def test_cooler_is_by_the_share_that_is_asked(fixed: StandingTrial) -> None:
     assert "as much as" in sentence_of(hot.is_cooler_than, hot)
 
 
-def test_the_least_loss_is_a_multiple(fixed: StandingTrial) -> None:
+def test_least_loss_bound_is_a_multiple(fixed: StandingTrial) -> None:
     near = with_result(fixed, legs_power_w=1.3, least_power_w=1.0)
     near.is_near_the_least_loss(1.3)
     assert "1.30 times the minimum of 1 W" in sentence_of(
@@ -96,7 +96,7 @@ def test_the_least_loss_is_a_multiple(fixed: StandingTrial) -> None:
     assert "2.60 times the minimum of 0.5 W" in sentence
 
 
-def test_watts_of_guessed_motors_are_not_printed(fixed: StandingTrial) -> None:
+def test_power_of_guessed_motors_is_not_printed(fixed: StandingTrial) -> None:
     hot = with_result(fixed, legs_joule_loss_j=10.0, legs_power_w=2, least_power_w=1)
     cool = with_result(fixed, legs_joule_loss_j=7.0)
     meta = fixed.run.meta
@@ -114,7 +114,7 @@ def test_watts_of_guessed_motors_are_not_printed(fixed: StandingTrial) -> None:
     assert "dissipate 2.00 times the minimum of the posture" in sentence
 
 
-def test_settling_late_or_never_is_told(fixed: StandingTrial) -> None:
+def test_late_or_missing_settling_is_reported(fixed: StandingTrial) -> None:
     settled = with_result(fixed, settled_s=12.0)
     settled.settles_within(12.0)
     assert "settled at 12.0 s; it must settle within 11 s" in sentence_of(
@@ -124,7 +124,7 @@ def test_settling_late_or_never_is_told(fixed: StandingTrial) -> None:
     assert "has not settled" in sentence_of(never.settles_within, 1e9)
 
 
-def test_the_hottest_motor_and_its_time_are_told(fixed: StandingTrial) -> None:
+def test_hottest_motor_and_its_time_are_reported(fixed: StandingTrial) -> None:
     truth = fixed.run.channel("true_temperature")
     peak = float(truth.to_numpy().max())
     motor = truth.max().idxmax()
@@ -134,7 +134,7 @@ def test_the_hottest_motor_and_its_time_are_told(fixed: StandingTrial) -> None:
     assert sentence.endswith(f"reached {peak:.1f} °C.")
 
 
-def test_a_limit_is_of_all_joints_or_of_one(fixed: StandingTrial) -> None:
+def test_limit_applies_to_all_joints_or_one(fixed: StandingTrial) -> None:
     fixed.respects_limit({"left_knee": 1.0})
     fixed.respects_limit(0.7, margin=0.3)
     assert sentence_of(fixed.respects_limit, {"left_knee": 0.6}) == (
@@ -153,10 +153,10 @@ def test_a_limit_is_of_all_joints_or_of_one(fixed: StandingTrial) -> None:
     one.respects_limit(0.5, after_s=float(made.time_s[41]))
 
 
-def test_another_controller_is_a_limit(
+def test_limit_can_be_another_controller(
     fixed: StandingTrial, short: StandingCfg, tmp_path: Any
 ) -> None:
-    """`smart` is within what `smart` allows, to the last digit; `fixed` is not."""
+    """`smart` respects the limit of `smart` exactly; `fixed` exceeds it."""
     smart = run_standing_trial("smart", short, tmp_path)
     smart.respects_limit(of="smart")
     smart.respects_limit(of="constant:1.0")
@@ -166,7 +166,7 @@ def test_another_controller_is_a_limit(
     assert "; smart allows 0." in sentence_of(fixed.respects_limit, of="smart")
 
 
-def test_a_shift_is_bounded_both_ways(fixed: StandingTrial) -> None:
+def test_shift_is_bounded_in_both_directions(fixed: StandingTrial) -> None:
     shift = np.zeros_like(fixed.decisions.shift)
     shift[30, 2] = np.deg2rad(-3.0)
     shifts = with_decisions(fixed, shift=shift)
@@ -177,7 +177,9 @@ def test_a_shift_is_bounded_both_ways(fixed: StandingTrial) -> None:
 
 
 @pytest.mark.parametrize("what", ["stiffness", "shift"])
-def test_what_rocks_after_a_push_is_no_chatter(fixed: StandingTrial, what: str) -> None:
+def test_oscillation_after_a_push_is_not_chatter(
+    fixed: StandingTrial, what: str
+) -> None:
     time_s = np.arange(0.0, 10.0, 0.02)
     calm = np.full((len(time_s), 6), 0.5)
     rocking = calm.copy()
@@ -194,7 +196,7 @@ def test_what_rocks_after_a_push_is_no_chatter(fixed: StandingTrial, what: str) 
 
 
 @pytest.mark.parametrize("value", [-0.1, np.nan, np.inf, "2", None, True])
-def test_a_bound_without_meaning_is_refused(fixed: StandingTrial, value: Any) -> None:
+def test_invalid_bound_is_refused(fixed: StandingTrial, value: Any) -> None:
     judged: tuple[Any, ...] = (
         fixed.never_above,
         fixed.respects_limit,

@@ -1,4 +1,4 @@
-"""Times of steps that a busy machine does not spoil, and that waiting does not hide."""
+"""Step times that exclude a busy machine but include waiting."""
 
 from collections.abc import Callable
 
@@ -25,41 +25,41 @@ def judged(wall_s: np.ndarray, cpu_s: np.ndarray) -> str | None:
     return too_slow("it", ticks, 2e-3)
 
 
-def test_steps_that_another_program_interrupts_count_as_what_they_are() -> None:
+def test_interruptions_by_other_programs_are_ignored() -> None:
     cpu = np.full(N, 1e-3)
     wall = cpu.copy()
     wall[::3] += 20e-3
     assert judged(wall, cpu) is None
 
 
-def test_steps_that_compile_first_are_left_out() -> None:
+def test_compilation_in_the_first_steps_is_ignored() -> None:
     cpu = np.full(N, 1e-3)
     cpu[:WARM_UP_STEPS] = 1.0
     assert judged(cpu, cpu) is None
 
 
 @pytest.mark.parametrize("waits", [True, False])
-def test_who_sleeps_is_as_slow_as_who_computes(waits: bool) -> None:
+def test_sleeping_controller_counts_as_slow(waits: bool) -> None:
     wall = np.full(N, 5e-3)
     sentence = judged(wall, np.full(N, 1e-5) if waits else wall)
     assert sentence is not None
     assert sentence.startswith("it is too slow: its step takes 5 ms")
 
 
-def test_one_slow_step_in_ten_is_seen() -> None:
+def test_one_slow_step_in_ten_is_detected() -> None:
     cpu = np.full(N, 1e-3)
     cpu[::10] = 10e-3
     assert "computes for 10 ms (95th percentile)" in (judged(cpu, cpu) or "")
 
 
-def test_a_bound_is_no_time_under_itself() -> None:
+def test_wall_time_equal_to_the_bound_fails() -> None:
     assert judged(np.full(N, 2e-3), np.full(N, 1e-3)) is not None
 
 
-def test_no_system_call_lies_within_the_wall_time(
+def test_wall_time_excludes_other_system_calls(
     two_leg: Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A busy kernel takes the processor there: 13 % of short steps took 10 ms so."""
+    """A busy kernel preempts there: 13 % of short steps took 10 ms."""
     called: list[str] = []
 
     class Notes(ConstantStiffness):
@@ -82,6 +82,6 @@ def test_no_system_call_lies_within_the_wall_time(
     assert called[1:-1] == ["perf_counter", "step", "perf_counter"]
 
 
-def test_the_warm_up_alone_says_nothing() -> None:
+def test_warm_up_steps_are_not_judged() -> None:
     few = np.full(WARM_UP_STEPS, 1e-3)
     assert tick_times(StepTimes(wall_s=few, cpu_s=few)) is None

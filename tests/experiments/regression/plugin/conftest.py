@@ -1,7 +1,7 @@
-"""An inner pytest forgets what it imported itself; here, only what belongs to it.
+"""Keep modules that an inner pytest imported, only for this folder.
 
-Numba loads parts of itself when it first compiles. Loaded twice they fail, and with
-them whatever is compiled later in the same process.
+Numba imports parts of itself when it first compiles. A second import fails, and so
+does every later compilation in the same process.
 """
 
 import sys

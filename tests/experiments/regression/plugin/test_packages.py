@@ -1,7 +1,7 @@
-"""Packages of others, built and installed as an outsider would, and their tests run.
+"""Build and install external packages, and run their tests.
 
-The example passes its own tests. A package of bad controllers fails each of its tests
-with a sentence that says what is bad.
+The example passes its own tests. A package of invalid controllers fails each of its
+tests with a message that states the fault.
 """
 
 import os
@@ -18,7 +18,7 @@ from tests.project.doc_blocks import ROOT, appears, blocks_of
 GOOD = ROOT / "examples" / "third_party_controller"
 BAD = Path(__file__).parent / "bad_controllers"
 
-# An outsider does not measure our coverage; it would double the time.
+# External packages do not measure our coverage; it would double the time.
 OUTSIDE = {k: v for k, v in os.environ.items() if not k.startswith("COV")}
 
 
@@ -34,10 +34,10 @@ def call(*command: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[st
 
 
 def test_of(package: Path, folder: Path, *arguments: str) -> tuple[int, str]:
-    """Build and install a package, and run its tests outside of this project.
+    """Build and install a package, and run its tests outside this project.
 
     Returns:
-        The exit status of pytest, and what it printed.
+        The exit status and the output of pytest.
     """
     source, site = folder / "source", folder / "site"
     shutil.copytree(
@@ -52,7 +52,7 @@ def test_of(package: Path, folder: Path, *arguments: str) -> tuple[int, str]:
     assert installed.returncode == 0, installed.stderr
     shutil.rmtree(source / "src", ignore_errors=True)
     for module in source.glob("bad_controllers.py"):
-        module.unlink()  # what is tested is what was installed
+        module.unlink()  # the tests must import the installed module
     tested = call(
         "pytest",
         "-p",
@@ -105,7 +105,7 @@ SENTENCES = {
 
 @pytest.mark.slow
 @pytest.mark.scenario
-def test_the_example_keeps_its_promises(tmp_path: Path) -> None:
+def test_example_package_passes_its_tests(tmp_path: Path) -> None:
     status, said = test_of(GOOD, tmp_path, "-q")
     assert status == 0, said
     assert re.search(r"^9 passed", said, re.MULTILINE), said
@@ -113,7 +113,7 @@ def test_the_example_keeps_its_promises(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.scenario
-def test_each_bad_controller_fails_with_a_sentence_that_says_so(tmp_path: Path) -> None:
+def test_each_invalid_controller_fails_with_a_clear_message(tmp_path: Path) -> None:
     status, said = test_of(BAD, tmp_path, "--tb=short", "check_bad_controllers.py")
     assert status == 1, said
     parts = re.split(r"^_{4,} (\S+) _{4,}$", said, flags=re.MULTILINE)
@@ -130,4 +130,4 @@ def test_each_bad_controller_fails_with_a_sentence_that_says_so(tmp_path: Path) 
         told = [line.removeprefix("AssertionError: ") for line in lines]
         assert any(re.fullmatch(pattern, line) for line in told), failed[test]
         assert "Traceback" not in failed[test]
-        assert "experiments/regression" not in failed[test], "no line of ours is shown"
+        assert "experiments/regression" not in failed[test], "shows our code"

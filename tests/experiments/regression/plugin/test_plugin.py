@@ -1,4 +1,4 @@
-"""The plug-in in a pytest of its own, as a user of the kit has it."""
+"""The pytest plug-in, run in an inner pytest as by a user of the kit."""
 
 import subprocess
 import sys
@@ -31,7 +31,7 @@ ROBOT = {str(TWO_LEG)!r}
 
 
 def run(pytester: pytest.Pytester, text: str, *arguments: str) -> pytest.RunResult:
-    """Run a test file in the plug-in's own process."""
+    """Run a test file with the plug-in."""
     pytester.makepyfile(BEGIN + text)
     return pytester.runpytest_inprocess(
         "--strict-markers", "-Werror", "-p", "no:cacheprovider", *arguments
@@ -39,8 +39,8 @@ def run(pytester: pytest.Pytester, text: str, *arguments: str) -> pytest.RunResu
 
 
 @pytest.mark.parametrize("plugin", PLUGINS)
-def test_the_plugin_loads_nothing_of_weight(plugin: str) -> None:
-    """Every pytest of the environment loads it."""
+def test_plugin_does_not_import_heavy_modules(plugin: str) -> None:
+    """Every pytest run in the environment imports it."""
     code = f"import {plugin}, sys\nprint(*(set({HEAVY}) & sys.modules.keys()))"
     ran = subprocess.run(
         [sys.executable, "-c", code],
@@ -52,7 +52,7 @@ def test_the_plugin_loads_nothing_of_weight(plugin: str) -> None:
     assert ran.stdout.split() == []
 
 
-def test_the_mark_and_the_option_are_known(pytester: pytest.Pytester) -> None:
+def test_marker_and_option_are_registered(pytester: pytest.Pytester) -> None:
     marks = pytester.runpytest_inprocess("--markers")
     marks.stdout.fnmatch_lines(["@pytest.mark.standing(controller, ?*setting): *"])
     options = pytester.runpytest_inprocess("--help")
@@ -60,7 +60,7 @@ def test_the_mark_and_the_option_are_known(pytester: pytest.Pytester) -> None:
 
 
 @pytest.mark.slow(covers=True)
-def test_the_mark_nearest_to_the_test_goes_first(pytester: pytest.Pytester) -> None:
+def test_closest_marker_takes_precedence(pytester: pytest.Pytester) -> None:
     ran = run(
         pytester,
         """
@@ -84,7 +84,7 @@ class TestIt:
 
 
 @pytest.mark.slow(covers=True)
-def test_a_policy_takes_the_place_of_the_controller(pytester: pytest.Pytester) -> None:
+def test_policy_replaces_the_controller(pytester: pytest.Pytester) -> None:
     pytester.path.joinpath("hold.py").write_text(HOLD, encoding="utf-8")
     pytester.path.joinpath("nan.py").write_text(
         HOLD.replace("0.01 * self.n", "float('nan')"), encoding="utf-8"
@@ -109,7 +109,7 @@ def test_nan(standing_trial):
 
 
 @pytest.mark.slow(covers=True)
-def test_an_equal_trial_is_run_once(pytester: pytest.Pytester) -> None:
+def test_equal_trials_run_once(pytester: pytest.Pytester) -> None:
     ran = run(
         pytester,
         """
@@ -141,7 +141,7 @@ class TestIt:
     ran.assert_outcomes(passed=3)
 
 
-def test_bad_input_is_told_in_a_sentence(pytester: pytest.Pytester) -> None:
+def test_bad_input_is_reported_in_one_sentence(pytester: pytest.Pytester) -> None:
     ran = run(
         pytester,
         """
@@ -184,7 +184,7 @@ def test_call(run_standing):
 
 
 @pytest.mark.slow(covers=True)
-def test_a_golden_run_is_made_on_purpose_only(pytester: pytest.Pytester) -> None:
+def test_golden_run_is_written_only_on_request(pytester: pytest.Pytester) -> None:
     text = """
 @standing(controller="fixed", robot=ROBOT, seconds=1.0)
 def test_it(standing_trial, golden_run):
@@ -211,7 +211,7 @@ def test_it(standing_trial, golden_run):
     )
 
 
-def test_a_failing_test_is_not_hidden_by_a_new_golden_run(
+def test_regenerating_does_not_hide_a_failing_test(
     pytester: pytest.Pytester,
 ) -> None:
     ran = run(
@@ -227,7 +227,7 @@ def test_it(standing_trial, golden_run):
     ran.assert_outcomes(failed=1)
 
 
-def test_what_was_measured_is_in_the_junit_file(pytester: pytest.Pytester) -> None:
+def test_measurements_are_in_the_junit_file(pytester: pytest.Pytester) -> None:
     run(
         pytester,
         """
@@ -242,7 +242,7 @@ def test_it(standing_trial, fixed_trial, run_standing):
         for p in ElementTree.parse(pytester.path / "junit.xml").iter("property")
     ]
     said = dict(found)
-    assert len(said) == len(found), "a property is there once"
+    assert len(said) == len(found), "duplicate property"
     for controller in ("constant:0.9", "fixed"):
         assert said[f"{controller}.fell"] == "False"
         assert said[f"{controller}.simulated_s"] == "1.0"
@@ -254,7 +254,7 @@ def test_it(standing_trial, fixed_trial, run_standing):
         )
 
 
-def test_a_broken_trial_fails_a_test_that_asserts_nothing(
+def test_failed_trial_fails_a_test_without_assertions(
     pytester: pytest.Pytester,
 ) -> None:
     ran = run(

@@ -1,4 +1,4 @@
-"""`*.scenario.yaml` are tests, in a pytest of its own as a user of the kit has it."""
+"""`*.scenario.yaml` files as tests, run in an inner pytest as by a user."""
 
 from xml.etree import ElementTree
 
@@ -25,7 +25,7 @@ def run(pytester: pytest.Pytester, *arguments: str, **files: str) -> pytest.RunR
     )
 
 
-def test_a_scenario_file_is_a_test(pytester: pytest.Pytester) -> None:
+def test_scenario_file_is_collected_as_a_test(pytester: pytest.Pytester) -> None:
     (pytester.path / "other.yaml").write_text("no: scenario", "utf-8")
     ran = run(pytester, "--junitxml=junit.xml", "-v", short=SHORT)
     ran.assert_outcomes(passed=1)
@@ -36,7 +36,9 @@ def test_a_scenario_file_is_a_test(pytester: pytest.Pytester) -> None:
     assert (said["simulated_s"], said["fell"]) == ("0.2", "False")
 
 
-def test_what_does_not_hold_is_told_in_a_sentence(pytester: pytest.Pytester) -> None:
+def test_failed_expectation_is_reported_in_one_sentence(
+    pytester: pytest.Pytester,
+) -> None:
     broken = SHORT.replace("HeadYaw: a}", "HeadYaw: null}")
     ran = run(pytester, broken=broken, wrong=SHORT.replace("example", "exmple"))
     ran.assert_outcomes(failed=2)
@@ -52,6 +54,6 @@ def test_what_does_not_hold_is_told_in_a_sentence(pytester: pytest.Pytester) -> 
     ran.stdout.no_fnmatch_line("*plugin.py*")
 
 
-def test_scenario_files_may_be_chosen_by_name(pytester: pytest.Pytester) -> None:
+def test_scenario_files_can_be_selected_by_name(pytester: pytest.Pytester) -> None:
     ran = run(pytester, "-k", "one", one=SHORT, two=SHORT)
     ran.assert_outcomes(passed=1, deselected=1)

@@ -1,4 +1,4 @@
-"""Controllers whose shifts of the set-points can be told beforehand."""
+"""Controllers with predictable shifts of the set-points."""
 
 import numpy as np
 
@@ -9,9 +9,9 @@ from nao_testbed.models.values import FloatArray
 
 
 class Swaying:
-    """Sways the first joint's set-point; keeps what it takes for others' request.
+    """Sways the first joint's set-point; records the set-points requested by others.
 
-    As those that ship it takes its own last shift off `Observation.target`.
+    Like the shipped controllers, it subtracts its last shift from `Observation.target`.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class Swaying:
         self._shift = np.zeros_like(self._shift)
         after_s = observation.time_s - self.begin_s
         if after_s >= 0.0:
-            # Depends on each digit of the set-points that it expects of others.
+            # Depends on each digit of the set-points requested by others.
             sway = np.sin(self.rate * after_s + self.requests[-1][0])
             self._shift[0] = self.amplitude_rad * sway
         self.shifts.append(self._shift)
@@ -42,7 +42,7 @@ class Swaying:
 
 
 class Stopping(Swaying):
-    """Sways until it gives a shift that no robot takes."""
+    """Sways until it returns an invalid shift."""
 
     def __init__(self, amplitude_rad: float = 0.02, stops_s: float = 1.0) -> None:
         super().__init__(amplitude_rad)

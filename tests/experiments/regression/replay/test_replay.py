@@ -1,4 +1,4 @@
-"""Controllers on one recording: the same input, answers set beside each other."""
+"""Replay one recording with several controllers and compare their answers."""
 
 import io
 import re
@@ -43,11 +43,11 @@ from tests.messages import Messages, each
 ROOT = Path(__file__).resolve().parents[4]
 
 PUSH_FROM, PUSH_TO = 8_000, 8_150  # ticks
-PUSH = np.array([18.0, 7.0, 0.0])  # N, at the base: it sways and steps on
+PUSH = np.array([18.0, 7.0, 0.0])  # N, at the base: it sways and keeps standing
 
 
 class Pushed(SimulatedRobot):
-    """A robot that somebody pushes for 150 ms, 8 s after the start."""
+    """Robot that is pushed for 150 ms, 8 s after the start."""
 
     def step(self, ticks: int) -> None:
         for _ in range(ticks):
@@ -78,7 +78,7 @@ def record(
 
 @pytest.fixture(scope="module")
 def standing(two_leg: Robot, recorded: RecordedRuns) -> Path:
-    """Two seconds of the small robot under `smart`."""
+    """Run folder of the small robot under `smart`, two seconds."""
 
     def stand(folder: Path) -> None:
         sim = SimulatedRobot(two_leg, SimulationCfg(), "Stand")
@@ -91,13 +91,13 @@ def opened(folder: Path, *controllers: str) -> OpenRecording:
     return open_recording(ReplayCfg(source=folder, controllers=controllers))
 
 
-# -- exactly the same input -----------------------------------------------------------
+# -- identical input ------------------------------------------------------------------
 
 
 @pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("JD-18")
-def test_smart_answers_a_run_with_a_push_bit_for_bit_as_it_did(
+def test_smart_reproduces_its_answers_bit_for_bit_after_a_push(
     nao: Robot, tmp_path: Path
 ) -> None:
     sim = Pushed(
@@ -112,14 +112,14 @@ def test_smart_answers_a_run_with_a_push_bit_for_bit_as_it_did(
     assert smart.is_identical
     assert smart.largest_difference == smart.rms_difference == 0.0
     ankle = result.answers["recorded"].joints["LAnklePitch"]
-    assert ankle.largest - ankle.mean > 0.05, "the push moved nothing"
+    assert ankle.largest - ankle.mean > 0.05, "the push had no effect"
     assert not full.is_identical
     assert full.first_difference_s == 0.0
     assert full.rms_difference > 0.01
 
 
 @pytest.mark.requirement("JD-18")
-def test_a_robot_without_force_sensors_is_recorded_and_replayed(
+def test_robot_without_force_sensors_can_be_replayed(
     two_leg: Robot, tmp_path: Path
 ) -> None:
     folder = Path(shutil.copytree(two_leg.folder, tmp_path / "robot"))
@@ -151,7 +151,7 @@ behaviours:
 
 
 @pytest.mark.requirement("JD-18")
-def test_the_run_of_a_scenario_is_replayed_bit_for_bit(tmp_path: Path) -> None:
+def test_scenario_run_is_replayed_bit_for_bit(tmp_path: Path) -> None:
     file, folder = tmp_path / "nods.yaml", tmp_path / "run"
     file.write_text(SCENARIO, encoding="utf-8")
     folder.mkdir()
@@ -164,7 +164,7 @@ def test_the_run_of_a_scenario_is_replayed_bit_for_bit(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.requirement("JD-17", "JD-18")
-def test_a_replay_needs_no_engine(standing: Path) -> None:
+def test_replay_needs_no_engine(standing: Path) -> None:
     code = (
         "import sys; sys.modules['pybullet'] = None\n"
         "from nao_testbed.experiments.cli import main\n"
@@ -182,9 +182,7 @@ def test_a_replay_needs_no_engine(standing: Path) -> None:
     assert "bit for bit" in ran.stdout
 
 
-def test_a_damaged_event_is_told_and_replayed_around(
-    standing: Path, tmp_path: Path
-) -> None:
+def test_damaged_event_is_reported_and_skipped(standing: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(standing, tmp_path / "damaged"))
     with (folder / "events.jsonl").open("a", encoding="utf-8") as events:
         events.write("{no event\n")
@@ -198,10 +196,10 @@ def test_a_damaged_event_is_told_and_replayed_around(
 
 @pytest.mark.requirement("JD-17")
 @pytest.mark.parametrize("where", ["simulator", "recording"])
-def test_moving_over_is_configuration(
+def test_only_the_source_differs_between_simulation_and_replay(
     where: str, two_leg: Robot, standing: Path
 ) -> None:
-    """The same lines run on both; only the source differs."""
+    """The same code runs on both sources."""
     sources: dict[str, RobotSource] = {
         "simulator": SimulatorSource(robot_folder=two_leg.folder),
         "recording": RecordingSource(folder=standing, robot_folder=two_leg.folder),
@@ -215,7 +213,7 @@ def test_moving_over_is_configuration(
     assert (loop.limits > 0.0).all()
 
 
-def test_a_text_names_a_simulator_a_robot_or_a_run_folder(two_leg: Robot) -> None:
+def test_source_text_names_a_simulator_robot_or_run_folder(two_leg: Robot) -> None:
     assert robot_source("simulator") == SimulatorSource()
     walker = robot_source(str(two_leg.folder))
     assert walker == SimulatorSource(robot_folder=two_leg.folder)
@@ -224,10 +222,10 @@ def test_a_text_names_a_simulator_a_robot_or_a_run_folder(two_leg: Robot) -> Non
         robot_source("runs/nowhere").open()
 
 
-# -- what is compared -----------------------------------------------------------------
+# -- comparison ------------------------------------------------------------------------
 
 
-def test_differences_are_those_of_the_answers() -> None:
+def test_differences_between_answers_are_computed() -> None:
     reference = np.array([[0.5, 0.5], [0.5, 0.5], [0.5, 0.5], [0.5, 0.5]])
     other = np.array([[0.5, 0.5], [0.5, 0.5], [0.5, 0.9], [0.5, 0.2]])
     shift = np.zeros((4, 2))
@@ -261,7 +259,7 @@ def test_differences_are_those_of_the_answers() -> None:
     assert found.step_us == pytest.approx(2.5)
 
 
-def test_without_a_recorded_controller_the_first_one_is_the_reference(
+def test_first_controller_is_the_reference_if_none_is_recorded(
     two_leg: Robot, tmp_path: Path
 ) -> None:
     sim = SimulatedRobot(two_leg, SimulationCfg(), "Stand")
@@ -284,7 +282,7 @@ def test_without_a_recorded_controller_the_first_one_is_the_reference(
 
 
 class Failing(FixedStiffness):
-    """Stops half a second after the start."""
+    """Raises half a second after the start."""
 
     def step(self, observation: Observation) -> Limits:
         if observation.time_s >= 0.5:
@@ -292,7 +290,7 @@ class Failing(FixedStiffness):
         return super().step(observation)
 
 
-def test_a_controller_that_fails_is_compared_as_far_as_it_went(
+def test_failing_controller_is_compared_until_its_failure(
     standing: Path, two_leg: Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(registry.BUILT_IN, "failing", lambda _: Failing())

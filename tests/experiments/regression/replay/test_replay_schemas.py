@@ -1,4 +1,4 @@
-"""A perceptive schema on a recording: the same source, the same stimuli (JD-17, 18)."""
+"""Perceptive schema on a recording: same source, same stimuli (JD-17, 18)."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ PUSH = np.array([14.0, 6.0, 0.0])  # N, at the base: it sways and stays up
 
 
 class Pushed(SimulatedRobot):
-    """A robot that somebody pushes for 100 ms, one second after the start."""
+    """Robot that is pushed for 100 ms, one second after the start."""
 
     def step(self, ticks: int) -> None:
         for _ in range(ticks):
@@ -42,9 +42,9 @@ class Pushed(SimulatedRobot):
 def stimuli(
     robot: PacedRobot, recording: RunRecording | None = None
 ) -> NDArray[np.float64]:
-    """Let `balance watch` look at a robot; return its outputs, cycle by cycle."""
+    """Run `balance watch` on a robot; return its outputs for each cycle."""
     ledger = Ledger(ResourceTree(robot.robot.resources))
-    actuators = GateActuators(Gate(ledger, robot), None, ledger)  # type: ignore[arg-type]  # who perceives commands nothing
+    actuators = GateActuators(Gate(ledger, robot), None, ledger)  # type: ignore[arg-type]  # perception only
     schemas = SchemaRuntime(robot.robot, ledger, actuators)
     schemas.add(Activation(schema="balance watch", name="watch"))
     schemas.wake("watch", 0)
@@ -62,7 +62,7 @@ def stimuli(
 
 
 @pytest.mark.requirement("JD-17", "JD-18")
-def test_a_watch_perceives_on_a_recording_what_it_perceived_live(
+def test_watch_outputs_on_a_recording_equal_the_live_outputs(
     tmp_path: Path,
 ) -> None:
     sim = Pushed(load_robot(), SimulationCfg(seed=2), "Stand")
@@ -73,5 +73,5 @@ def test_a_watch_perceives_on_a_recording_what_it_perceived_live(
     recording.close("done")
     sim.close()
     again = stimuli(RecordingSource(folder=tmp_path).open())
-    assert np.ptp(live[:, OUTPUTS.index("instability")]) > 0.1, "the push was not felt"
+    assert np.ptp(live[:, OUTPUTS.index("instability")]) > 0.1, "the push had no effect"
     np.testing.assert_array_equal(again, live)

@@ -1,4 +1,4 @@
-"""The decided shift of set-points: recorded, replayed, compared."""
+"""Decided shifts of set-points: recorded, replayed, compared."""
 
 import io
 import json
@@ -35,7 +35,7 @@ from nao_testbed.sim.robot import SimulationCfg
 from tests.experiments.common.recorded_runs import RecordedRuns
 from tests.experiments.regression.replay.shifting import Stopping, Swaying
 
-ATOL_REQUEST = 1e-14  # rad: two roundings of numbers below 1
+ATOL_REQUEST = 1e-14  # rad: two rounding errors of numbers below 1
 SEVEN_DIGITS_DEG = 1e-5  # of set-points up to 90°
 SWAY = 0.02  # rad
 
@@ -44,7 +44,7 @@ Make = Callable[[], Controller]
 
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Make], None]:
-    """Return a function that makes a controller known by a name."""
+    """Return a function that registers a controller under a name."""
 
     def add(name: str, make: Make) -> None:
         monkeypatch.setitem(registry.BUILT_IN, name, lambda _: make())
@@ -94,10 +94,10 @@ def text_of(result: ReplayResult) -> str:
     return console.export_text()
 
 
-# -- recorded -------------------------------------------------------------------------
+# -- recording -------------------------------------------------------------------------
 
 
-def test_a_decided_shift_is_recorded_with_a_unit_and_a_sentence(
+def test_decided_shift_is_recorded_with_unit_and_description(
     two_leg: Robot, tmp_path: Path
 ) -> None:
     controller = Swaying(SWAY)
@@ -106,21 +106,19 @@ def test_a_decided_shift_is_recorded_with_a_unit_and_a_sentence(
     assert_array_equal(shift.to_numpy(), controller.shifts)
     assert {run.meta.columns[f"shift.{j}"] for j in two_leg.joint_names} == {"rad"}
     assert run.meta.channels["shift"].startswith("Shift that the controller returned")
-    held = slice(120, None)  # the posture has been taken
+    held = slice(120, None)  # after reaching the posture
     ahead = run.channel("target").to_numpy()[1:] - shift.to_numpy()[:-1]
     stand = two_leg.posture("Stand").angles
     assert_allclose(ahead[held], np.tile(stand, (len(ahead), 1))[held], atol=1e-14)
 
 
-def test_a_run_in_which_nobody_shifts_has_no_column_more(
-    two_leg: Robot, tmp_path: Path
-) -> None:
+def test_run_without_shifts_has_no_shift_column(two_leg: Robot, tmp_path: Path) -> None:
     run = read_run(trial(two_leg, tmp_path / "run", FixedStiffness(), 0.2))
     assert not [c for c in run.frame.columns if c.startswith("shift.")]
     assert "shift" not in run.meta.channels
 
 
-def test_where_nobody_was_asked_no_shift_was_decided(
+def test_no_shift_is_recorded_while_fast_forwarding(
     two_leg: Robot, tmp_path: Path
 ) -> None:
     fast = FastForwardCfg()
@@ -128,22 +126,22 @@ def test_where_nobody_was_asked_no_shift_was_decided(
     frame = read_run(folder).frame
     asked = frame[f"limits.{two_leg.joint_names[0]}"].notna()
     decided = frame[f"shift.{two_leg.joint_names[0]}"].notna()
-    assert (~asked).sum() > 10, "nothing was fast-forwarded"
+    assert (~asked).sum() > 10, "no rows were fast-forwarded"
     assert (asked == decided).all()
 
 
-# -- the answer to the recorded request -----------------------------------------------
+# -- answers to the recorded request ---------------------------------------------------
 
 
 @pytest.mark.requirement("JD-18")
 @pytest.mark.parametrize("begin_s", [0.0, 1.0])
-def test_the_recorded_controller_shifts_as_it_did_bit_for_bit(
+def test_recorded_controller_shifts_identically_in_replay(
     two_leg: Robot,
     tmp_path: Path,
     known: Callable[[str, Make], None],
     begin_s: float,
 ) -> None:
-    """Also where the shifts begin in the middle of the run."""
+    """Including shifts that start in the middle of the run."""
     folder = trial(two_leg, tmp_path / "run", Swaying(SWAY, begin_s=begin_s))
     known("swaying", lambda: Swaying(SWAY, begin_s=begin_s))
     result = replayed(folder)
@@ -154,10 +152,10 @@ def test_the_recorded_controller_shifts_as_it_did_bit_for_bit(
     )
 
 
-def test_shifts_on_a_rounded_recording_do_not_drift_away(
+def test_shifts_do_not_drift_on_a_rounded_recording(
     two_leg: Robot, tmp_path: Path, known: Callable[[str, Make], None]
 ) -> None:
-    """Each hangs on the set-points that the one before has moved."""
+    """Each shift depends on set-points that include the previous shift."""
     folder = trial(two_leg, tmp_path / "run", Swaying(SWAY), exact=False)
     known("swaying", lambda: Swaying(SWAY))
     result = replayed(folder)
@@ -168,7 +166,7 @@ def test_shifts_on_a_rounded_recording_do_not_drift_away(
 
 @pytest.mark.slow(covers=True)
 @pytest.mark.requirement("JD-18")
-def test_a_controller_finds_the_recorded_request_whoever_was_recorded(
+def test_replay_restores_requested_set_points_of_any_recording(
     two_leg: Robot, tmp_path: Path, known: Callable[[str, Make], None]
 ) -> None:
     live = Swaying(SWAY)
@@ -185,7 +183,7 @@ def test_a_controller_finds_the_recorded_request_whoever_was_recorded(
         assert_allclose(asked.shifts, live.shifts, rtol=0, atol=ATOL_REQUEST)
 
 
-def test_who_does_not_shift_sees_set_points_without_the_recorded_shift(
+def test_set_points_exclude_the_recorded_shift_in_replay(
     two_leg: Robot, tmp_path: Path, known: Callable[[str, Make], None]
 ) -> None:
     live = Swaying(SWAY)
@@ -216,10 +214,10 @@ events:
 
 
 @pytest.mark.requirement("JD-18")
-def test_a_scenario_is_replayed_bit_for_bit_though_its_shifts_are_slowed_down(
+def test_scenario_with_rate_limited_shifts_replays_bit_for_bit(
     tmp_path: Path, known: Callable[[str, Make], None]
 ) -> None:
-    """A shift is submitted at 2°/s at most: not what was decided is in force."""
+    """The rate limit of 2°/s makes the shift in force differ from the decided one."""
     known("swaying", lambda: Swaying(0.05, rate=8.0))
     known("other", FixedStiffness)
     file, folder = tmp_path / "stands.yaml", tmp_path / "run"
@@ -230,20 +228,22 @@ def test_a_scenario_is_replayed_bit_for_bit_though_its_shifts_are_slowed_down(
     shift = run.channel("shift").to_numpy()
     target = run.channel("target").to_numpy()
     n = 30
-    assert np.isnan(shift[n:]).all(), "the other one decided none"
+    assert np.isnan(shift[n:]).all(), "the other controller decided a shift"
     in_force = target[1:n, 0] - target[0, 0]
-    assert np.abs(in_force - shift[: n - 1, 0]).max() > 0.01, "nothing slowed it down"
+    assert np.abs(in_force - shift[: n - 1, 0]).max() > 0.01, (
+        "the shift was not rate-limited"
+    )
     result = replayed(folder, "swaying", "fixed")
     swaying = result.answers["swaying"]
-    assert swaying.first_difference_s == pytest.approx(0.6), "until the other came"
+    assert swaying.first_difference_s == pytest.approx(0.6), "equal before the change"
     assert shift_of(result, "fixed").first_difference_s == pytest.approx(0.02)
 
 
 @pytest.mark.parametrize("stops_s", [0.0, 0.5])
-def test_a_scenario_whose_controller_failed_is_replayed_up_to_there(
+def test_scenario_is_replayed_until_its_controller_failed(
     tmp_path: Path, known: Callable[[str, Make], None], stops_s: float
 ) -> None:
-    """Its robot goes on and is recorded, but nobody is asked any more."""
+    """The robot continues and is recorded after the failure, without a controller."""
     known("swaying", lambda: Stopping(SWAY, stops_s=stops_s))
     file, folder = tmp_path / "stands.yaml", tmp_path / "run"
     file.write_text(SCENARIO.partition("events")[0], encoding="utf-8")
@@ -260,7 +260,7 @@ def test_a_scenario_whose_controller_failed_is_replayed_up_to_there(
 
 
 def run_nao(folder: Path, controller: str) -> Mapping[str, int]:
-    """Let a robot with one ankle 2° off stand for 6 s; return the flags."""
+    """Simulate a robot with one ankle 2° off for 6 s; return the flags."""
     cfg = TrialCfg(
         controller=controller,
         robot_folder=default_robot_folder(),
@@ -283,10 +283,10 @@ def nao_of_smart(recorded: RecordedRuns) -> Path:
 @pytest.mark.scenario
 @pytest.mark.requirement("JD-18")
 @pytest.mark.parametrize("name", ["minheat", "nudge"])
-def test_those_that_ship_take_no_replay_for_a_motion(
+def test_shipped_controllers_detect_no_motion_in_a_replay(
     nao_of_smart: Path, tmp_path: Path, name: str
 ) -> None:
-    """Before, what their own shift lacked in a recording looked like a new posture."""
+    """Earlier, a missing own shift in the recording looked like a new posture."""
     live = run_nao(tmp_path, name)
     result = replayed(tmp_path)
     assert result.answers[name].is_identical
@@ -296,11 +296,11 @@ def test_those_that_ship_take_no_replay_for_a_motion(
         assert flags.get(motion) == live.get(motion)
 
 
-# -- compared -------------------------------------------------------------------------
+# -- comparison ------------------------------------------------------------------------
 
 
 @pytest.mark.slow(covers=True)
-def test_a_difference_in_the_shift_alone_is_seen(
+def test_difference_in_shift_alone_is_detected(
     two_leg: Robot, tmp_path: Path, known: Callable[[str, Make], None]
 ) -> None:
     folder = trial(two_leg, tmp_path / "run", Swaying(SWAY))
@@ -331,9 +331,7 @@ def test_a_difference_in_the_shift_alone_is_seen(
     assert "shift" not in read_run(out / "fixed").meta.channels
 
 
-def test_where_nobody_shifts_nothing_is_said_of_it(
-    two_leg: Robot, tmp_path: Path
-) -> None:
+def test_report_omits_shifts_if_there_are_none(two_leg: Robot, tmp_path: Path) -> None:
     folder = trial(two_leg, tmp_path / "run", FixedStiffness(), 0.2)
     recording = open_recording(ReplayCfg(source=folder, controllers=("constant:0.5",)))
     out = tmp_path / "out"
@@ -347,13 +345,13 @@ def test_where_nobody_shifts_nothing_is_said_of_it(
     assert not (out / "shift.png").exists()
 
 
-# -- when a recording is not whole ----------------------------------------------------
+# -- incomplete recordings -------------------------------------------------------------
 
 
-def test_a_run_from_before_is_replayed_as_before(
+def test_recording_of_format_2_is_replayed_without_shifts(
     two_leg: Robot, tmp_path: Path, known: Callable[[str, Make], None]
 ) -> None:
-    """Format 2 told the set-points, not how the controller had shifted them."""
+    """Format 2 holds the set-points, but not the shifts of the controller."""
     folder = trial(two_leg, tmp_path / "run", Swaying(SWAY))
     meta = folder / "meta.json"
     data = json.loads(meta.read_text(encoding="utf-8"))
@@ -374,7 +372,7 @@ def test_a_run_from_before_is_replayed_as_before(
     assert "only stiffness is compared" in text_of(result)
 
 
-def test_runs_and_replays_that_stop_early_are_compared_as_far_as_they_went(
+def test_runs_and_replays_that_stop_early_are_compared_until_they_end(
     two_leg: Robot, tmp_path: Path, known: Callable[[str, Make], None]
 ) -> None:
     whole = trial(two_leg, tmp_path / "whole", Swaying(SWAY))

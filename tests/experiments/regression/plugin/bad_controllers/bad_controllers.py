@@ -1,4 +1,4 @@
-"""Controllers that are each bad in one way, as a package of others brings them."""
+"""Invalid controllers of an external package, each with one fault."""
 
 import time
 from typing import Self
@@ -10,7 +10,7 @@ from nao_testbed.models import Robot
 
 
 class Bad:
-    """Stiffness 1 and no shift; each of its kind does one thing otherwise."""
+    """Stiffness 1 and no shift; each subclass changes one thing."""
 
     name = "bad"
 
@@ -31,7 +31,7 @@ class Bad:
 
 
 class Chatterbox(Bad):
-    """Its left knee goes up and down every 40 ms."""
+    """Moves its left knee up and down every 40 ms."""
 
     def stiffness(self) -> np.ndarray:
         stiffness = super().stiffness()
@@ -41,7 +41,7 @@ class Chatterbox(Bad):
 
 
 class Limitless(Bad):
-    """Knows no limit below 1."""
+    """Never limits the stiffness below 1."""
 
 
 class Sluggish(Bad):
@@ -88,7 +88,7 @@ class Overreacher(Bad):
 
 
 class Generous(Bad):
-    """Gives one joint more than there is."""
+    """Returns a stiffness above 1 for one joint."""
 
     def stiffness(self) -> np.ndarray:
         stiffness = super().stiffness()
@@ -97,21 +97,21 @@ class Generous(Bad):
 
 
 class Silent(Bad):
-    """Forgets to answer."""
+    """Returns no limits."""
 
     def step(self, observation: Observation) -> None:  # type: ignore[override]
         """Return nothing."""
 
 
 class Short(Bad):
-    """Answers for ten joints."""
+    """Returns the stiffness of ten joints only."""
 
     def stiffness(self) -> np.ndarray:
         return np.ones(10)
 
 
 class Fumbler(Bad):
-    """Raises what it likes."""
+    """Raises its own exception in a step."""
 
     def stiffness(self) -> np.ndarray:
         raise KeyError("LKneePich")

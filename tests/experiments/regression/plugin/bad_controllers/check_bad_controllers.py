@@ -1,4 +1,4 @@
-"""Every test here fails, with a sentence that says why."""
+"""Tests that all fail, each with a message that states the reason."""
 
 from typing import Any
 
