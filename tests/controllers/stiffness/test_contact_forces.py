@@ -1,4 +1,4 @@
-"""The contact problem: laws, worked cases, degenerate cases, and other solvers."""
+"""Contact problem: laws, worked cases, degenerate cases, other solvers."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from tests.controllers.helpers import FloatArray, Points
 CFG = ContactForceCfg()
 WEIGHT = 52.0  # N, of a NAO
 UP = np.array((0.0, 0.0, 1.0))
-RTOL_SUM = 1e-3  # of the weight: how far the QP's forces may miss it
+RTOL_SUM = 1e-3  # of the weight; error of the QP's total force
 
 
 def problem(
@@ -47,7 +47,7 @@ def objective(problem: ContactProblem, Y: FloatArray) -> float:
 
 
 def solve_by_cvxpy(problem: ContactProblem) -> FloatArray:
-    """The problem as one reads it: 4 ms, where the loop takes 10 µs."""
+    """Solve the problem in its textbook form: 4 ms, against 10 µs for the loop."""
     Y = cp.Variable(problem.A.shape[1], nonneg=True)
     error = cp.multiply(np.sqrt(problem.Q), problem.A @ Y - problem.B)
     effort = cp.multiply(np.sqrt(problem.R), Y)
@@ -75,7 +75,7 @@ def com_inside(points: list[tuple[float, float]], shares: list[float]) -> FloatA
 @pytest.mark.requirement("ST-14")
 @settings(deadline=None, max_examples=200)
 @given(polygon, share)
-def test_forces_balance_the_robot_when_its_com_is_over_the_support(
+def test_forces_balance_the_robot_if_com_is_inside_the_support(
     points: Points, shares: list[float]
 ) -> None:
     com = com_inside(points, shares)
@@ -92,7 +92,7 @@ def test_forces_balance_the_robot_when_its_com_is_over_the_support(
 @pytest.mark.requirement("ST-14", "ST-15")
 @settings(deadline=None, max_examples=200)
 @given(st.lists(st.tuples(coordinate, coordinate), max_size=12), coordinate, coordinate)
-def test_any_arrangement_gets_finite_pushing_forces_and_no_exception(
+def test_any_contact_arrangement_gives_finite_nonnegative_forces(
     points: Points, x: float, y: float
 ) -> None:
     solution = solve_contact_problem(problem(points, (x, y)))
@@ -108,7 +108,7 @@ def test_any_arrangement_gets_finite_pushing_forces_and_no_exception(
 @pytest.mark.requirement("ST-14")
 @settings(deadline=None, max_examples=60)
 @given(polygon, share, st.floats(0.0, 6.28))
-def test_the_answer_does_not_depend_on_the_heading(
+def test_objective_is_invariant_to_heading(
     points: Points, shares: list[float], angle: float
 ) -> None:
     com = com_inside(points, shares)
@@ -118,7 +118,7 @@ def test_the_answer_does_not_depend_on_the_heading(
     tx, ty = turn @ com
     turned = problem(np.array(points) @ turn.T, (tx, ty))
     after = solve_contact_problem(turned)
-    # Y itself is weakly determined: compare what it does, on the same problem.
+    # Y itself is weakly determined: compare its cost on the same problem.
     assert objective(turned, before.forces) == pytest.approx(
         objective(turned, after.forces), rel=1e-4, abs=1e-7
     )
@@ -127,7 +127,7 @@ def test_the_answer_does_not_depend_on_the_heading(
 @pytest.mark.requirement("ST-14")
 @pytest.mark.parametrize("factor", [0.1, 3.0])
 @pytest.mark.parametrize("seed", range(5))
-def test_a_heavier_robot_presses_in_proportion(seed: int, factor: float) -> None:
+def test_contact_forces_scale_with_weight(seed: int, factor: float) -> None:
     p = random_problem(seed, 6)
     heavier = dataclasses.replace(p, B=factor * p.B)
     np.testing.assert_allclose(
@@ -147,7 +147,7 @@ def test_mirrored_contacts_get_mirrored_forces() -> None:
 
 @pytest.mark.requirement("ST-14")
 def test_points_and_com_are_projected_on_the_virtual_plane() -> None:
-    """Moving a point, or the centre of mass, along the vertical changes nothing."""
+    """Moving a point or the centre of mass along the vertical changes nothing."""
     rng = np.random.default_rng(5)
     up = np.array((0.1, -0.3, 0.9))
     up /= np.linalg.norm(up)
@@ -167,7 +167,7 @@ def test_points_and_com_are_projected_on_the_virtual_plane() -> None:
 
 @settings(deadline=None, max_examples=100)
 @given(st.tuples(*[st.floats(-1.0, 1.0)] * 3).filter(lambda v: np.linalg.norm(v) > 0.1))
-def test_axes_of_the_plane_are_a_right_handed_frame_with_the_vertical(
+def test_plane_axes_and_vertical_form_a_right_handed_frame(
     vector: Sequence[float],
 ) -> None:
     up = np.array(vector) / np.linalg.norm(vector)
@@ -177,8 +177,8 @@ def test_axes_of_the_plane_are_a_right_handed_frame_with_the_vertical(
 
 
 @pytest.mark.requirement("ST-15")
-def test_three_contacts_have_the_one_solution_of_the_lever_law() -> None:
-    # The centroid of a triangle loads its corners equally; a corner takes all of it.
+def test_three_contact_forces_follow_the_lever_law() -> None:
+    # At the centroid each corner bears a third; at a corner, it bears all.
     corners = [(0.1, 0.0), (-0.05, 0.08), (-0.05, -0.08)]
     equal = solve_contact_problem(problem(corners))
     np.testing.assert_allclose(equal.forces, WEIGHT / 3.0, rtol=1e-12)
@@ -200,7 +200,7 @@ def test_three_contacts_under_the_com_are_solved_exactly(seed: int) -> None:
 
 
 @pytest.mark.requirement("ST-15")
-def test_an_inverse_that_pulls_is_replaced_and_flagged() -> None:
+def test_negative_force_from_inverse_is_replaced_and_flagged() -> None:
     corners = [(0.1, 0.0), (-0.05, 0.08), (-0.05, -0.08)]
     solution = solve_contact_problem(problem(corners, (0.15, 0.0)))
     assert solution.forces.sum() == pytest.approx(WEIGHT, rel=RTOL_SUM)
@@ -242,7 +242,7 @@ def test_an_inverse_that_pulls_is_replaced_and_flagged() -> None:
         ),
     ],
 )
-def test_degenerate_contacts_get_a_sound_answer_and_a_flag(
+def test_degenerate_contacts_give_valid_forces_and_a_flag(
     points: Points,
     com: tuple[float, float],
     forces: list[float] | None,
@@ -272,7 +272,7 @@ def test_loop_solver_agrees_with_the_cvxpy_reference(seed: int, n: int) -> None:
 @pytest.mark.requirement("ST-15")
 @pytest.mark.parametrize("seed", range(40))
 def test_loop_solver_agrees_with_a_trust_region_solver(seed: int) -> None:
-    """SciPy's lsq_linear: another method (reflective trust region), another code."""
+    """SciPy's lsq_linear: an independent method and implementation."""
     p = random_problem(seed, 4 + seed % 9)
     rows = np.vstack((np.sqrt(p.Q)[:, None] * p.A, np.diag(np.sqrt(p.R))))
     right = np.concatenate((np.sqrt(p.Q) * p.B, np.zeros(len(p.R))))
@@ -284,7 +284,7 @@ def test_loop_solver_agrees_with_a_trust_region_solver(seed: int) -> None:
 
 @pytest.mark.requirement("ST-15")
 @pytest.mark.parametrize("seed", range(40))
-def test_answer_of_the_qp_meets_its_optimality_conditions(seed: int) -> None:
+def test_qp_solution_satisfies_optimality_conditions(seed: int) -> None:
     """Y >= 0, gradient >= 0, and one of the two zero at every contact."""
     p = random_problem(seed, 4 + seed % 9)
     Y = solve_contact_problem(p).forces
@@ -295,7 +295,7 @@ def test_answer_of_the_qp_meets_its_optimality_conditions(seed: int) -> None:
 
 
 @pytest.mark.requirement("ST-16")
-def test_a_known_load_enters_the_balance_with_its_lever() -> None:
+def test_external_load_enters_the_force_and_moment_balance() -> None:
     feet = [(0.07, 0.05), (0.07, -0.05), (-0.03, 0.05), (-0.03, -0.05)]
     points = np.array([(x, y, 0.0) for x, y in feet])
     com, tray = np.array((0.02, 0.0, 0.3)), np.array(((0.06, 0.03, 0.2),))
@@ -318,7 +318,7 @@ def test_a_known_load_enters_the_balance_with_its_lever() -> None:
 
 
 @pytest.mark.requirement("ST-16")
-def test_a_load_that_lifts_the_robot_leaves_no_contact_force() -> None:
+def test_load_above_the_weight_leaves_no_contact_force() -> None:
     solution = solve_contact_problem(
         build_contact_problem(
             np.zeros((4, 3)),

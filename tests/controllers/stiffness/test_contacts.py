@@ -84,7 +84,7 @@ NONE_PRESSED = np.zeros(8)
     st.lists(st.tuples(*[st.floats(-1.0, 1.0)] * 3), min_size=1, max_size=20),
     st.floats(-5.0, 5.0),
 )
-def test_heights_start_at_the_lowest_and_forget_the_origin(
+def test_heights_start_at_zero_and_ignore_the_origin(
     points: Points, lift: float
 ) -> None:
     positions = np.array(points)
@@ -96,7 +96,7 @@ def test_heights_start_at_the_lowest_and_forget_the_origin(
 
 
 @pytest.mark.requirement("ST-11")
-def test_a_robot_offers_the_candidates_that_es2659053_names(nao: Robot) -> None:
+def test_robot_has_the_contact_candidates_of_es2659053(nao: Robot) -> None:
     parts = {point.effector for point in nao.contact_points}
     named = "LFoot RFoot LButtock RButtock Back Head LHand RHand LForeArm RForeArm"
     assert set(f"{named} LElbow RElbow".split()) <= parts
@@ -113,10 +113,10 @@ def test_a_robot_offers_the_candidates_that_es2659053_names(nao: Robot) -> None:
         ("sensor-first", set(FEET), set()),
     ],
 )
-def test_criteria_tell_standing_from_lifted(
+def test_criteria_distinguish_standing_from_lifted(
     nao: Robot, criterion: ContactCriterion, standing: set[str], lifted: set[str]
 ) -> None:
-    """A lifted robot has a lowest point too: only sensors know it is in the air."""
+    """A lifted robot has a lowest point too; only sensors detect that it is lifted."""
     cfg = ContactCfg(criterion=criterion)
     assert detect(nao, cfg, ALL_PRESSED) == standing
     assert detect(nao, cfg, NONE_PRESSED) == lifted
@@ -133,10 +133,10 @@ def test_criteria_tell_standing_from_lifted(
         ("sensor-first", {"buttocks"}),
     ],
 )
-def test_criteria_combine_for_points_without_a_sensor(
+def test_criteria_for_points_without_a_sensor(
     nao: Robot, criterion: ContactCriterion, sitting: set[str]
 ) -> None:
-    """Sitting, feet unloaded: buttocks have no sensor, feet have one that is off."""
+    """Sitting with unloaded feet: buttocks have no sensor, foot sensors read zero."""
     up = resting_up(nao, "Sit", (0.28, 0.0, 0.96))
     names = detect(nao, ContactCfg(criterion=criterion), NONE_PRESSED, "Sit", up)
     found = {"buttocks" for name in names if "Buttock" in name}
@@ -159,7 +159,7 @@ def test_threshold_bounds_the_height_above_the_lowest_point(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("ST-11")
-def test_a_pressed_foot_counts_with_all_its_points_or_only_the_pressed_ones(
+def test_pressed_foot_counts_all_its_points_or_only_pressed_ones(
     nao: Robot,
 ) -> None:
     fsr = fsr_of(nao, LFsrFL=9.0, LFsrRR=9.0)
@@ -170,7 +170,7 @@ def test_a_pressed_foot_counts_with_all_its_points_or_only_the_pressed_ones(
 
 
 @pytest.mark.requirement("ST-11")
-def test_toes_in_the_air_do_not_count_with_a_pressed_heel(nao: Robot) -> None:
+def test_lifted_toes_are_not_contacts_when_the_heel_is_pressed(nao: Robot) -> None:
     up = np.array((np.sin(0.7), 0.0, np.cos(0.7)))  # leaning back on the heels
     fsr = fsr_of(nao, LFsrRL=9.0, LFsrRR=9.0, RFsrRL=9.0, RFsrRR=9.0)
     touching = detect(nao, ContactCfg(), fsr, up=up)
@@ -198,7 +198,7 @@ def test_sensor_states_have_hysteresis(nao: Robot) -> None:
 
 @pytest.mark.requirement("ST-12")
 @pytest.mark.parametrize("name", ["PoseInit", "Crouch", "Sit", "LyingBack", "Gorilla"])
-def test_every_typical_posture_is_closest_to_itself(nao: Robot, name: str) -> None:
+def test_typical_posture_matches_itself(nao: Robot, name: str) -> None:
     matcher = PostureMatcher(nao, PostureCfg())
     rng = np.random.default_rng(1)
     q = nao.posture(name).angles + rng.normal(scale=0.02, size=len(nao.joints))
@@ -206,7 +206,7 @@ def test_every_typical_posture_is_closest_to_itself(nao: Robot, name: str) -> No
 
 
 @pytest.mark.requirement("ST-12")
-def test_no_posture_is_closest_when_none_is_close(nao: Robot) -> None:
+def test_no_posture_matches_beyond_the_threshold(nao: Robot) -> None:
     q = 0.5 * (nao.lower + nao.upper)
     assert PostureMatcher(nao, PostureCfg()).closest(q) is None
     assert PostureMatcher(nao, PostureCfg(threshold_rad=10.0)).closest(q) is not None
@@ -218,14 +218,14 @@ def test_no_posture_is_closest_when_none_is_close(nao: Robot) -> None:
 
 @functools.cache
 def whole_nao() -> Robot:
-    """Return what a fixture cannot give to each drawn example."""
+    """Return the NAO, for tests with drawn examples."""
     return load_robot(default_robot_folder())
 
 
 @pytest.mark.requirement("ST-12")
 @settings(deadline=None, max_examples=50)
 @given(st.integers(0, 2**32 - 1))
-def test_closest_is_the_one_with_the_least_mean_square_difference(seed: int) -> None:
+def test_closest_posture_has_the_least_mean_square_difference(seed: int) -> None:
     nao = whole_nao()
     rng = np.random.default_rng(seed)
     names = [p.name for p in nao.postures.values() if p.effectors]
@@ -264,7 +264,7 @@ def balance(
         ("Gorilla", (-0.95, 0.0, -0.3), {"LFoot", "RFoot", "LElbow", "RElbow"}),
     ],
 )
-def test_worked_postures_give_the_effectors_of_es2659053(
+def test_worked_postures_have_the_effectors_of_es2659053(
     nao: Robot,
     observe: Observe,
     posture: str,
@@ -282,7 +282,9 @@ def test_worked_postures_give_the_effectors_of_es2659053(
 
 
 @pytest.mark.requirement("ST-13")
-def test_sitting_rests_mostly_on_the_buttocks(nao: Robot, observe: Observe) -> None:
+def test_sitting_robot_rests_mostly_on_the_buttocks(
+    nao: Robot, observe: Observe
+) -> None:
     report = balance(nao, observe, "Sit", (0.28, 0.0, 0.96), ("LFsr", "RFsr"))
     force = dict(zip(report.contact_names, report.contact_forces, strict=True))
     on_buttocks = sum(f for name, f in force.items() if "Buttock" in name)
@@ -290,10 +292,10 @@ def test_sitting_rests_mostly_on_the_buttocks(nao: Robot, observe: Observe) -> N
 
 
 @pytest.mark.requirement("ST-12")
-def test_a_posture_keeps_only_the_effectors_on_its_list(
+def test_contacts_are_limited_to_the_posture_effectors(
     nao: Robot, observe: Observe
 ) -> None:
-    """In the gorilla posture wrists come near the ground too, but are not listed."""
+    """In the gorilla posture the wrists are near the ground too, but are not listed."""
     wide = ContactCfg(threshold_m=0.03)
     pose = ("Gorilla", (-0.95, 0.0, -0.3), ("LFsr", "RFsr"))
     with_list = balance(nao, observe, *pose, contacts=wide)
@@ -303,15 +305,15 @@ def test_a_posture_keeps_only_the_effectors_on_its_list(
     part = {point.name: point.effector for point in nao.contact_points}
     removed = set(without.contact_names) - set(with_list.contact_names)
     assert without.posture is None
-    assert removed, "the wider threshold takes in more than the list allows"
+    assert removed, "the wider threshold finds contacts that are not listed"
     assert not {part[name] for name in removed} & set(nao.posture("Gorilla").effectors)
 
 
 @pytest.mark.requirement("ST-12", "ST-15")
-def test_a_robot_that_fell_in_its_posture_is_not_left_without_contacts(
+def test_fallen_robot_in_listed_posture_keeps_contacts(
     nao: Robot, observe: Observe
 ) -> None:
-    """Lying on its back with the joints of PoseInit, whose list has only the feet."""
+    """Lying on its back with the joints of PoseInit, which lists only the feet."""
     report = balance(nao, observe, "PoseInit", (1.0, 0.0, 0.0), ())
     assert report.posture == "PoseInit"
     assert flag_names(report.flags) == ("POSTURE_CONTRADICTED",)
@@ -320,10 +322,8 @@ def test_a_robot_that_fell_in_its_posture_is_not_left_without_contacts(
 
 
 @pytest.mark.requirement("ST-15", "ST-11")
-def test_a_tilted_vertical_does_not_lose_the_elbows(
-    nao: Robot, observe: Observe
-) -> None:
-    """2° of error lift the elbows off the virtual plane: the contacts are widened."""
+def test_tilted_vertical_keeps_elbow_contacts(nao: Robot, observe: Observe) -> None:
+    """A 2° error lifts the elbows off the virtual plane: the contacts are widened."""
     up = resting_up(nao, "Gorilla", (-0.95, 0.0, -0.3))
     up = Rotation.from_euler("y", 2.5, degrees=True).apply(up)
     reports = []
@@ -340,10 +340,10 @@ def test_a_tilted_vertical_does_not_lose_the_elbows(
 
 
 @pytest.mark.requirement("ST-15", "ST-11")
-def test_widening_does_not_invent_a_foot_that_its_sensors_deny(
+def test_widening_does_not_add_a_foot_with_unloaded_sensors(
     nao: Robot, observe: Observe
 ) -> None:
-    """On one foot with the centre of mass beside it: heels are no contacts."""
+    """On one foot, centre of mass beside it: heels are not contacts."""
     controller = SmartStiffness()
     controller.reset(nao)
     controller.step(observe(nao, pressed=("LFsr",)))
@@ -353,7 +353,7 @@ def test_widening_does_not_invent_a_foot_that_its_sensors_deny(
 
 
 @pytest.mark.requirement("ST-26", "ST-11")
-def test_another_robot_stands_on_its_own_soles(
+def test_two_leg_robot_stands_on_its_own_soles(
     two_leg: Robot, observe: Observe
 ) -> None:
     controller = SmartStiffness()

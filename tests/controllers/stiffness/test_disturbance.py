@@ -1,4 +1,4 @@
-"""A payload that nobody told of, felt by the soles."""
+"""Unknown payload estimated from the foot sensors."""
 
 import dataclasses
 from typing import Any
@@ -25,7 +25,7 @@ SETTLED_S = 20.0
 """Twenty time constants."""
 
 
-def felt(
+def sensor_forces(
     robot: Robot, mass_kg: float, place: tuple[float, float], share: float = 1.0
 ) -> FloatArray:
     """Return sensor forces under an upright robot that carries a mass.
@@ -36,7 +36,7 @@ def felt(
         robot: in PoseInit, its base upright.
         mass_kg: m.
         place: p, ahead and to the left of the base's origin, in m.
-        share: of all that which the soles bear.
+        share: fraction of the total load on the soles.
     """
     dynamics = Dynamics(robot, robot.force_sensors)
     dynamics.update(robot.posture("PoseInit").angles)
@@ -67,19 +67,19 @@ def ready(robot: Robot, **cfg: float) -> PayloadStiffness:
 
 @pytest.mark.requirement("ST-16", "ST-29")
 @pytest.mark.parametrize("place", [(-0.03, 0.04), (0.06, -0.02)])
-def test_mass_and_place_over_the_ground_are_found(
+def test_mass_and_position_of_payload_are_estimated(
     nao: Robot, observe: Observe, place: tuple[float, float]
 ) -> None:
-    controller = settle(ready(nao), observe, nao, felt(nao, 2.0, place))
+    controller = settle(ready(nao), observe, nao, sensor_forces(nao, 2.0, place))
     np.testing.assert_allclose(controller.signals, (2.0, *place), atol=1e-6)
     assert "CARRYING" in flag_names(report_of(controller).flags)
 
 
 @pytest.mark.requirement("ST-16", "ST-29")
-def test_what_is_felt_acts_as_what_was_told(nao: Robot, observe: Observe) -> None:
-    """The legs turn about a force by its line: 0.3 m higher is all the same."""
+def test_estimated_payload_acts_as_a_stated_load(nao: Robot, observe: Observe) -> None:
+    """Leg torques depend on the line of a force: 0.3 m higher gives the same."""
     place, weight = (-0.03, 0.04), 2.0 * GRAVITY
-    fsr = felt(nao, 2.0, place)
+    fsr = sensor_forces(nao, 2.0, place)
     knowing = smart(nao)
     knowing.set_loads(
         ExternalLoad(
@@ -99,7 +99,7 @@ def test_what_is_felt_acts_as_what_was_told(nao: Robot, observe: Observe) -> Non
 
 
 @pytest.mark.requirement("ST-16")
-def test_what_is_told_is_not_felt_again(nao: Robot, observe: Observe) -> None:
+def test_stated_load_is_not_estimated_again(nao: Robot, observe: Observe) -> None:
     place = (-0.03, 0.04)
     controller = ready(nao)
     controller.set_loads(
@@ -110,7 +110,7 @@ def test_what_is_told_is_not_felt_again(nao: Robot, observe: Observe) -> None:
             upward_newton=-2.0 * GRAVITY,
         )
     )
-    settle(controller, observe, nao, felt(nao, 2.0, place))
+    settle(controller, observe, nao, sensor_forces(nao, 2.0, place))
     disturbance = report_of(controller).disturbance
     assert disturbance is not None
     np.testing.assert_allclose(disturbance, 0.0, atol=1e-9)
@@ -120,7 +120,7 @@ def test_what_is_told_is_not_felt_again(nao: Robot, observe: Observe) -> None:
 def test_forces_below_the_threshold_change_nothing(
     nao: Robot, observe: Observe
 ) -> None:
-    """And above it they count until half of it."""
+    """Hysteresis: above it, a payload counts until it falls to half."""
     controller, plain = ready(nao), smart(nao)
     least = DisturbanceEstimator(nao, DisturbanceCfg()).threshold_newton
     begin = 0.0
@@ -131,7 +131,7 @@ def test_forces_below_the_threshold_change_nothing(
         (0.48 * least, False),
         (0.98 * least, False),
     ):
-        fsr = felt(nao, newton / GRAVITY, (0.05, 0.0))
+        fsr = sensor_forces(nao, newton / GRAVITY, (0.05, 0.0))
         settle(controller, observe, nao, fsr, begin)
         begin += SETTLED_S
         assert ("CARRYING" in flag_names(report_of(controller).flags)) is counts
@@ -141,7 +141,7 @@ def test_forces_below_the_threshold_change_nothing(
         assert (controller.signals[0] == 0.0) is not counts
 
 
-def test_the_threshold_is_what_steps_and_noise_can_do(nao: Robot) -> None:
+def test_threshold_follows_encoder_steps_and_sensor_noise(nao: Robot) -> None:
     """By hand: 8 · 0.3924 / 2 N and 7 · √(0.02 / 2) · √8 · 0.1 N."""
     of = [
         DisturbanceEstimator(nao, DisturbanceCfg(least_newton=least)).threshold_newton
@@ -151,10 +151,10 @@ def test_the_threshold_is_what_steps_and_noise_can_do(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("ST-29")
-def test_who_is_held_up_carries_nothing(nao: Robot, observe: Observe) -> None:
-    """Hands on a table: the soles cannot tell where the rest of the weight goes."""
+def test_supported_robot_has_no_payload(nao: Robot, observe: Observe) -> None:
+    """Hands on a table: the soles cannot locate the rest of the weight."""
     controller = ready(nao)
-    fsr = felt(nao, 0.0, (0.0, 0.0), share=0.8)
+    fsr = sensor_forces(nao, 0.0, (0.0, 0.0), share=0.8)
     settle(controller, observe, nao, fsr)
     report = report_of(controller)
     assert report.disturbance is not None
@@ -165,21 +165,21 @@ def test_who_is_held_up_carries_nothing(nao: Robot, observe: Observe) -> None:
     np.testing.assert_array_equal(report.stiffness, report_of(plain).stiffness)
 
 
-def test_a_payload_is_felt_within_its_time_constant(
+def test_payload_estimate_follows_its_time_constant(
     nao: Robot, observe: Observe
 ) -> None:
     controller = ready(nao, mean_s=0.5)
-    fsr = felt(nao, 2.0, (0.0, 0.0))
-    for k in range(6):  # the first cycle has no time behind it
+    fsr = sensor_forces(nao, 2.0, (0.0, 0.0))
+    for k in range(6):  # the first cycle has no elapsed time
         controller.step(observe(nao, time_s=k * DT, fsr=fsr))
     assert controller.signals[0] == pytest.approx(2.0 * (1.0 - np.exp(-1.0)))
     controller.reset(nao)
     assert np.isnan(controller.signals).all()
     controller.step(observe(nao, fsr=fsr))
-    assert controller.signals[0] == 0.0, "forgets"
+    assert controller.signals[0] == 0.0, "reset clears the estimate"
 
 
-def test_only_the_one_of_that_name_feels(nao: Robot, observe: Observe) -> None:
+def test_only_smart_payload_estimates_a_payload(nao: Robot, observe: Observe) -> None:
     named = make_controller("smart-payload:Crouch=0.1")
     assert isinstance(named, PayloadStiffness)
     assert named.name == "smart-payload:Crouch=0.1"

@@ -15,12 +15,12 @@ from nao_testbed.models import Robot, UnknownName
 from tests.controllers.helpers import FloatArray
 from tests.controllers.oracle import PyBulletDynamics
 
-ATOL_TORQUE = 1e-6  # N·m, the bound that is promised; both sides reach 1e-10
+ATOL_TORQUE = 1e-6  # N·m, documented bound; both sides reach 1e-10
 SEEDS = range(20)
 
 
 def random_case(robot: Robot, seed: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return joint angles inside the stops, a unit vector up and a quaternion."""
+    """Return joint angles within limits, a unit vector up and a quaternion."""
     rng = np.random.default_rng(seed)
     q = rng.uniform(robot.lower, robot.upper)
     up, quaternion = rng.normal(size=3), rng.normal(size=4)
@@ -48,7 +48,7 @@ def test_gravity_term_agrees_with_the_engine(
 
 @pytest.mark.requirement("ST-10")
 @pytest.mark.parametrize("seed", SEEDS)
-def test_gravity_term_agrees_with_the_engine_whose_base_is_turned(
+def test_gravity_term_agrees_with_the_engine_for_a_rotated_base(
     nao: Robot, dynamics: Dynamics, engine: PyBulletDynamics, seed: int
 ) -> None:
     q, _, quaternion = random_case(nao, seed)
@@ -62,7 +62,7 @@ def test_gravity_term_agrees_with_the_engine_whose_base_is_turned(
 
 @pytest.mark.requirement("ST-10", "ST-8")
 @pytest.mark.parametrize("seed", SEEDS)
-def test_gravity_term_is_the_slope_of_potential_energy(
+def test_gravity_term_is_the_gradient_of_potential_energy(
     nao: Robot, dynamics: Dynamics, seed: int
 ) -> None:
     q, up, _ = random_case(nao, seed)
@@ -84,10 +84,10 @@ def test_gravity_term_is_the_slope_of_potential_energy(
 
 @pytest.mark.requirement("ST-17")
 @pytest.mark.parametrize("seed", SEEDS)
-def test_contact_matrix_is_the_slope_of_the_height_of_a_point(
+def test_contact_matrix_is_the_gradient_of_point_heights(
     nao: Robot, dynamics: Dynamics, seed: int
 ) -> None:
-    """Virtual work: a unit vertical force does the work that its point rises."""
+    """Virtual work: a unit vertical force times the rise of its point."""
     q, up, _ = random_case(nao, seed)
     points = np.arange(len(nao.contact_points))
     step = 1e-6
@@ -146,7 +146,7 @@ def test_contact_term_agrees_with_pinocchio_frame_jacobians(
 def test_full_model_agrees_with_the_engine(
     nao: Robot, dynamics: Dynamics, engine: PyBulletDynamics, seed: int
 ) -> None:
-    """M̃ (Ṫ - G) + N T, with joints and base moving in every way at once."""
+    """M̃ (Ṫ - G) + N T with random motion of joints and base."""
     q, up, _ = random_case(nao, seed)
     rng = np.random.default_rng(seed + 1000)
     v, a = rng.normal(size=(2, len(q)))
@@ -178,7 +178,7 @@ def test_full_model_agrees_with_the_engine(
 
 @pytest.mark.requirement("ST-5")
 @pytest.mark.parametrize("seed", SEEDS)
-def test_full_model_at_rest_is_the_simplified_one(
+def test_full_model_at_rest_equals_the_simplified_model(
     nao: Robot, dynamics: Dynamics, seed: int
 ) -> None:
     q, up, _ = random_case(nao, seed)
@@ -199,7 +199,7 @@ def test_full_model_at_rest_is_the_simplified_one(
 
 @pytest.mark.requirement("ST-8", "ST-5")
 @pytest.mark.parametrize("seed", SEEDS)
-def test_inertia_matrix_is_the_body_inertias_seen_through_c(
+def test_inertia_matrix_is_the_projection_of_body_inertias(
     nao: Robot, dynamics: Dynamics, seed: int
 ) -> None:
     """M̃(q) = Cᵗ M C with the constant M, against Pinocchio's composite bodies."""
@@ -243,7 +243,7 @@ def posed(nao: Robot) -> tuple[Dynamics, FloatArray]:
 
 
 @pytest.mark.requirement("ST-26")
-def test_another_robot_needs_no_other_code(two_leg: Robot) -> None:
+def test_dynamics_work_for_a_two_leg_robot(two_leg: Robot) -> None:
     dynamics = Dynamics(two_leg, two_leg.contact_points)
     dynamics.update(two_leg.posture("Stand").angles)
     assert dynamics.mass == pytest.approx(two_leg.total_mass)
@@ -252,7 +252,7 @@ def test_another_robot_needs_no_other_code(two_leg: Robot) -> None:
     assert np.ptp(heights) < 1e-9, "both soles lie flat in this posture"
 
 
-def test_rotation_of_the_base_is_none_and_of_others_follows_the_joints(
+def test_base_rotation_is_identity_and_head_rotates_with_its_joint(
     nao: Robot, dynamics: Dynamics
 ) -> None:
     q = np.zeros(len(nao.joints))
@@ -263,16 +263,16 @@ def test_rotation_of_the_base_is_none_and_of_others_follows_the_joints(
     np.testing.assert_allclose(ahead, (np.cos(0.5), np.sin(0.5), 0.0), atol=1e-12)
 
 
-def test_point_on_an_unknown_link_is_refused_by_name(nao: Robot) -> None:
+def test_point_on_unknown_link_is_rejected(nao: Robot) -> None:
     load = ExternalLoad(name="tray", link="LeftHand", upward_newton=-1.0)
     with pytest.raises(UnknownName, match="Link 'LeftHand' is not in"):
         Dynamics(nao, (load,))
 
 
-def test_a_mass_that_a_link_carries_is_a_weight_and_moves_the_centre(
+def test_carried_mass_adds_weight_and_moves_the_com(
     nao: Robot,
 ) -> None:
-    """Its weight does to the joints what a force at its place does."""
+    """Its gravity torques equal those of an external force at the same point."""
     q, up, _ = random_case(nao, 1)
     place = ExternalLoad(
         name="bag", link="l_gripper", position=(0.01, 0.02, -0.1), upward_newton=0.0

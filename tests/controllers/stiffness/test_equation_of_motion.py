@@ -1,4 +1,4 @@
-"""Motion from sensors: filtered differences, and the lever of the inertial unit."""
+"""Motion from sensors: filtered differences and the lever arm of the IMU."""
 
 import dataclasses
 
@@ -18,8 +18,8 @@ SLOW_GAIN = MotionCfg(gain_time_constant_s=1e6)
 
 
 @pytest.mark.requirement("ST-5")
-def test_the_lever_of_the_imu_is_taken_out(nao: Robot, observe: Observe) -> None:
-    """A base that spins up about its origin: the origin only feels gravity."""
+def test_imu_lever_arm_is_compensated(nao: Robot, observe: Observe) -> None:
+    """A base that spins up about its origin: the origin measures gravity only."""
     far = dataclasses.replace(nao.imu, position=(0.1, -0.2, 0.3))
     robot = dataclasses.replace(nao, imu=far)
     estimator = MotionEstimator(robot, SLOW_GAIN)
@@ -31,14 +31,14 @@ def test_the_lever_of_the_imu_is_taken_out(nao: Robot, observe: Observe) -> None
         motion = estimator.step(
             observe(robot, time_s=k * DT, gyro=w, accelerometer=GRAVITY * UP + a), UP
         )
-    # The filters of ω and a lag alike, by T: what is left is (dω/dt T)² |r|, 0.1 %.
+    # The filters of ω and a lag alike, by T: the residual is (dω/dt T)² |r|, 0.1 %.
     np.testing.assert_allclose(motion.proper_acceleration, GRAVITY * UP, atol=0.01)
     np.testing.assert_allclose(motion.angular_acceleration, w_dot, rtol=1e-3)
-    assert np.linalg.norm(a) > 0.5, "what the sensor itself feels is much more"
+    assert np.linalg.norm(a) > 0.5, "the sensor itself measures much more"
 
 
 @pytest.mark.requirement("ST-5")
-def test_a_ramp_of_velocity_is_a_steady_acceleration(
+def test_ramp_of_velocity_gives_constant_acceleration(
     nao: Robot, observe: Observe
 ) -> None:
     estimator = MotionEstimator(nao, MotionCfg())
@@ -50,8 +50,8 @@ def test_a_ramp_of_velocity_is_a_steady_acceleration(
 
 
 @pytest.mark.requirement("ST-5")
-def test_one_encoder_step_is_no_jerk(nao: Robot, observe: Observe) -> None:
-    """A step of 1.5 mrad shows as 0.077 rad/s for one cycle, by itself 3.8 rad/s²."""
+def test_one_encoder_step_gives_no_jerk(nao: Robot, observe: Observe) -> None:
+    """A step of 1.5 mrad reads 0.077 rad/s for one cycle; unfiltered, 3.8 rad/s²."""
     estimator = MotionEstimator(nao, MotionCfg())
     estimator.step(observe(nao), UP)
     spike = np.zeros(26)
@@ -61,7 +61,7 @@ def test_one_encoder_step_is_no_jerk(nao: Robot, observe: Observe) -> None:
 
 
 @pytest.mark.parametrize("time_s", [-1.0, 5.0])
-def test_a_gap_in_time_starts_without_acceleration(
+def test_gap_in_time_resets_the_acceleration(
     nao: Robot, observe: Observe, time_s: float
 ) -> None:
     estimator = MotionEstimator(nao, MotionCfg())

@@ -1,4 +1,4 @@
-"""The vertical: the filter, the second opinion of the soles, and who is believed."""
+"""Vertical: gravity filter, sole plane, and selection between the two."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -46,7 +46,7 @@ def tilted(roll_deg: float, pitch_deg: float = 0.0) -> np.ndarray:
 @pytest.mark.requirement("ST-9")
 @settings(deadline=None, max_examples=50)
 @given(direction)
-def test_at_rest_the_vertical_is_the_accelerometers_from_the_first_reading(
+def test_vertical_at_rest_is_the_accelerometer_direction_at_once(
     vector: Sequence[float],
 ) -> None:
     up = np.array(vector) / np.linalg.norm(vector)
@@ -59,10 +59,10 @@ def test_at_rest_the_vertical_is_the_accelerometers_from_the_first_reading(
 @pytest.mark.requirement("ST-9")
 @settings(deadline=None, max_examples=30)
 @given(direction, st.floats(0.2, 3.0))
-def test_the_gyroscope_carries_the_vertical_when_gravity_is_not_felt(
+def test_gyroscope_integrates_the_vertical_in_free_fall(
     axis: Sequence[float], rate: float
 ) -> None:
-    """A robot that turns while it falls free: the accelerometer shows nothing."""
+    """A robot rotating in free fall: the accelerometer reads zero."""
     omega = rate * np.array(axis) / np.linalg.norm(axis)
     cfg = GravityFilterCfg()
     estimate, dt = GravityFilter(cfg), 0.001
@@ -99,20 +99,18 @@ def test_the_accelerometer_corrects_with_its_time_constant(
 
 
 @pytest.mark.requirement("ST-9")
-def test_a_push_is_not_taken_for_gravity() -> None:
+def test_push_does_not_change_the_vertical() -> None:
     estimate = GravityFilter(GravityFilterCfg())
     estimate.step(0.0, STILL, G * UP)
     up = UP
     for k in range(1, 10):
         up = estimate.step(k * DT, STILL, G * UP + (12.0, 0.0, 0.0))
     np.testing.assert_allclose(up, UP, atol=1e-12)
-    assert estimate.is_trusted, "it was only short"
+    assert estimate.is_trusted, "the push was short"
 
 
 @pytest.mark.requirement("ST-9")
-def test_gyro_bias_tilts_the_vertical_by_no_more_than_bias_times_time_constant() -> (
-    None
-):
+def test_gyro_bias_error_is_bounded_by_bias_times_time_constant() -> None:
     cfg = GravityFilterCfg()
     estimate, bias = GravityFilter(cfg), np.array((0.02, 0.0, 0.0))
     up = UP
@@ -121,7 +119,7 @@ def test_gyro_bias_tilts_the_vertical_by_no_more_than_bias_times_time_constant()
     assert 0.0 < angle(up, UP) < 1.05 * 0.02 * cfg.time_constant_s
 
 
-def test_a_dead_accelerometer_is_called_untrusted_after_a_while() -> None:
+def test_dead_accelerometer_becomes_untrusted_after_the_timeout() -> None:
     cfg = GravityFilterCfg()
     estimate = GravityFilter(cfg)
     estimate.step(0.0, STILL, G * UP)
@@ -132,25 +130,25 @@ def test_a_dead_accelerometer_is_called_untrusted_after_a_while() -> None:
     assert seen[0]
     assert seen.index(False) * DT == pytest.approx(cfg.stale_after_s, abs=2 * DT)
     estimate.step(2.0, STILL, G * UP)
-    assert estimate.is_trusted, "and believed again when it is back"
+    assert estimate.is_trusted, "trusted again after recovery"
 
 
-def test_dead_from_the_start_gives_the_imu_axis_and_no_trust() -> None:
+def test_accelerometer_dead_at_start_gives_imu_axis_and_no_trust() -> None:
     estimate = GravityFilter(GravityFilterCfg())
     np.testing.assert_array_equal(estimate.step(0.0, STILL, np.zeros(3)), UP)
     assert not estimate.is_trusted
 
 
 @pytest.mark.parametrize("time_s", [-1.0, 10.0])
-def test_a_gap_in_time_starts_the_filter_anew(time_s: float) -> None:
+def test_gap_in_time_resets_the_filter(time_s: float) -> None:
     estimate = GravityFilter(GravityFilterCfg())
     estimate.step(0.0, STILL, G * UP)
     goal = tilted(30.0)
     np.testing.assert_allclose(estimate.step(time_s, STILL, G * goal), goal)
 
 
-def test_opposite_directions_do_not_stick() -> None:
-    """u and a exactly opposite cancel; the filter starts again instead."""
+def test_filter_resets_for_opposite_directions() -> None:
+    """Exactly opposite u and a cancel; the filter restarts instead."""
     estimate = GravityFilter(GravityFilterCfg(time_constant_s=DT / np.log(2.0)))
     estimate.step(0.0, STILL, G * UP)
     np.testing.assert_allclose(estimate.step(DT, STILL, -G * UP), -UP, atol=1e-12)
@@ -159,7 +157,7 @@ def test_opposite_directions_do_not_stick() -> None:
 @pytest.mark.requirement("ST-7")
 @settings(deadline=None, max_examples=50)
 @given(direction)
-def test_soles_show_the_plane_they_lie_in(normal: Sequence[float]) -> None:
+def test_sole_plane_is_fitted_to_the_soles(normal: Sequence[float]) -> None:
     up = np.array(normal) / np.linalg.norm(normal)
     axes = np.linalg.svd(up[None])[2][1:]
     corners = np.array(((0.07, 0.05), (0.07, -0.05), (-0.03, 0.05), (-0.03, -0.05)))
@@ -167,14 +165,14 @@ def test_soles_show_the_plane_they_lie_in(normal: Sequence[float]) -> None:
     fitted = fit_sole_plane(points, STILL, CFG)
     assert fitted is not None
     np.testing.assert_allclose(fitted, up, atol=1e-9)
-    above = -0.4 * up  # the body on the other side: the plane is turned to it
+    above = -0.4 * up  # the body is on the other side: the normal points to it
     turned = fit_sole_plane(points, above, CFG)
     assert turned is not None
     np.testing.assert_allclose(turned, -up, atol=1e-9)
 
 
 @pytest.mark.requirement("ST-7")
-def test_an_edge_of_the_soles_gives_no_plane() -> None:
+def test_points_on_one_edge_give_no_plane() -> None:
     """A robot that tips over its toes presses points on one line only."""
     front = np.array([(0.07, y, -0.3) for y in (0.08, 0.03, -0.03, -0.08)])
     assert fit_sole_plane(front, STILL, CFG) is None
@@ -182,7 +180,7 @@ def test_an_edge_of_the_soles_gives_no_plane() -> None:
 
 
 @pytest.mark.requirement("ST-7")
-def test_soles_at_an_angle_to_each_other_give_no_plane() -> None:
+def test_nonparallel_soles_give_no_plane() -> None:
     """Lying on the back: one foot flat, the other on its heel."""
     flat = np.array([(x, y, 0.0) for x in (0.0, 0.1) for y in (0.0, 0.05)])
     heel = flat @ Rotation.from_euler("y", 40, degrees=True).as_matrix()
@@ -202,7 +200,7 @@ def test_soles_at_an_angle_to_each_other_give_no_plane() -> None:
     ],
     ids=["upside down", "swapped axes", "biased by 20°", "dead", "saturated"],
 )
-def test_a_doubtful_imu_is_flagged_and_the_soles_are_used(
+def test_faulty_imu_is_flagged_and_replaced_by_the_soles(
     nao: Robot, observe: Observe, accelerometer: FloatArray, flag: str
 ) -> None:
     healthy, doubtful = smart(nao), smart(nao)
@@ -218,10 +216,10 @@ def test_a_doubtful_imu_is_flagged_and_the_soles_are_used(
 
 @pytest.mark.requirement("ST-7")
 @pytest.mark.parametrize("slope_deg", [2.0, 5.0, 10.0])
-def test_on_a_slope_the_imu_is_believed_and_the_difference_reported(
+def test_imu_is_used_on_a_slope_and_the_difference_reported(
     nao: Robot, observe: Observe, slope_deg: float
 ) -> None:
-    """Soles flat on a slope: gravity is not their normal, and that is no fault."""
+    """Soles flat on a slope: their normal is not vertical, and this is no fault."""
     controller = smart(nao)
     up = tilted(0.0, slope_deg)
     controller.step(observe(nao, up=up))
@@ -233,9 +231,7 @@ def test_on_a_slope_the_imu_is_believed_and_the_difference_reported(
 
 
 @pytest.mark.requirement("ST-7")
-def test_a_tipping_robot_is_not_taken_for_one_with_a_broken_imu(
-    nao: Robot, observe: Observe
-) -> None:
+def test_tipping_robot_keeps_the_imu_vertical(nao: Robot, observe: Observe) -> None:
     controller = smart(nao)
     up = tilted(0.0, -25.0)
     toes = ("LFsrF", "RFsrF")
@@ -246,7 +242,7 @@ def test_a_tipping_robot_is_not_taken_for_one_with_a_broken_imu(
 
 
 @pytest.mark.requirement("ST-7")
-def test_one_loaded_foot_is_enough_for_the_second_opinion(
+def test_one_loaded_foot_is_enough_to_check_the_imu(
     nao: Robot, observe: Observe
 ) -> None:
     controller = smart(nao)
@@ -255,7 +251,7 @@ def test_one_loaded_foot_is_enough_for_the_second_opinion(
 
 
 @pytest.mark.requirement("ST-7")
-def test_a_lifted_robot_has_no_second_opinion(nao: Robot, observe: Observe) -> None:
+def test_lifted_robot_has_no_sole_plane(nao: Robot, observe: Observe) -> None:
     controller = smart(nao)
     up = tilted(70.0)
     controller.step(observe(nao, up=up, pressed=()))
@@ -264,7 +260,7 @@ def test_a_lifted_robot_has_no_second_opinion(nao: Robot, observe: Observe) -> N
 
 
 @pytest.mark.requirement("ST-7")
-def test_the_user_may_prefer_the_imu_and_still_sees_the_flag(
+def test_imu_can_be_preferred_and_the_flag_remains(
     nao: Robot, observe: Observe
 ) -> None:
     controller = smart(nao, ground=GroundPlaneCfg(on_doubt="imu"))
@@ -274,7 +270,7 @@ def test_the_user_may_prefer_the_imu_and_still_sees_the_flag(
 
 
 @pytest.mark.requirement("ST-7")
-def test_doubt_has_hysteresis() -> None:
+def test_imu_doubt_has_hysteresis() -> None:
     cfg = GroundPlaneCfg(doubt_rad=np.radians(10.0), doubt_ends=0.8)
     selector = VerticalSelector(cfg)
     seen = [

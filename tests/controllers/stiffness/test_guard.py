@@ -1,4 +1,4 @@
-"""The guard: a limit gives way to a push at once, and to nothing else."""
+"""Guard: a push lifts the stiffness limit at once, and nothing else does."""
 
 import copy
 import dataclasses
@@ -35,17 +35,17 @@ NAO = load_robot()
 CFG = GuardCfg()
 DT = 0.02
 AWAKE_S = 2.0 * CFG.release_s + 0.1
-"""A robot that stood still for so long has settled: the guard is awake."""
+"""A robot that stood still this long has settled: the guard is armed."""
 STILL = make_observation(NAO)
 PUSHED: dict[str, Any] = {"gyro": np.array((0.0, 1.5 * CFG.gyro_rad_s, 0.0))}
 HARD: dict[str, Any] = {"gyro": 1.01 * CFG.release_factor / 1.5 * PUSHED["gyro"]}
-"""It is caught whenever it comes."""
+"""This push is detected at any time."""
 FRONT = np.array([sensor.position[0] > 0.0 for sensor in NAO.force_sensors])
 N = len(NAO.joints)
 
 
 class Watch:
-    """A guard, or a controller, that sees one observation after another."""
+    """Feeds a guard or a controller one observation after another."""
 
     def __init__(self, watched: Any, limit: float = 0.4) -> None:
         self.watched = watched
@@ -64,7 +64,7 @@ class Watch:
 
 
 def quiet(**cfg: Any) -> tuple[Watch, Guard]:
-    """Return a guard that is awake: it has seen a robot stand."""
+    """Return an armed guard that has observed a standing robot."""
     guard = Guard(NAO, GuardCfg(**cfg))
     watch = Watch(guard)
     watch.see(AWAKE_S)
@@ -73,7 +73,7 @@ def quiet(**cfg: Any) -> tuple[Watch, Guard]:
 
 
 def pressed(cop_m: float) -> FloatArray:
-    """Return forces of the robot's weight, its centre of pressure so much ahead."""
+    """Return forces of the robot's weight with the centre of pressure `cop_m` ahead."""
     x = np.array([sensor.position[0] for sensor in NAO.force_sensors])
     reach = x[FRONT].mean() - x[~FRONT].mean()
     each = NAO.total_mass * GRAVITY / len(x)
@@ -95,12 +95,12 @@ def test_a_push_lifts_the_limit_in_the_same_cycle(push: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_a_step_of_pressure_is_a_push_within_a_tenth_of_a_second(
+def test_step_of_pressure_is_detected_within_100_ms(
     sign: float,
 ) -> None:
     watch, guard = quiet()
     watch.see(fsr=pressed(sign * 1.2 * CFG.cop_m))
-    assert guard.alarms == 0, "a rattle from one cycle to the next is none"
+    assert guard.alarms == 0, "one cycle of pressure is not a push"
     assert watch.see(0.08, fsr=pressed(sign * 1.2 * CFG.cop_m)) == 1.0
 
 
@@ -109,27 +109,27 @@ def test_a_step_of_pressure_is_a_push_within_a_tenth_of_a_second(
     [
         {"gyro": np.array((0.0, 0.99 * CFG.gyro_rad_s, 0.0))},
         {"fsr": pressed(0.95 * CFG.cop_m)},
-        {"fsr": 0.4 * pressed(2.0 * CFG.cop_m)},  # the rest on the soles' edges
+        {"fsr": 0.4 * pressed(2.0 * CFG.cop_m)},  # the rest is on the soles' edges
         {"fsr": np.zeros(len(NAO.force_sensors))},
-        {"fsr": np.where(FRONT, 1.0, 0.0)},  # a toe in the hand: no stand
+        {"fsr": np.where(FRONT, 1.0, 0.0)},  # a hand on the toes: not standing
         {"current": np.full(len(NAO.motors), 2.0), "stiffness": np.full(N, 0.1)},
     ],
     ids=["turn", "pressure", "edge", "lifted", "touched", "currents"],
 )
-def test_what_is_no_push_leaves_the_limit(seen: dict[str, Any]) -> None:
+def test_other_readings_do_not_lift_the_limit(seen: dict[str, Any]) -> None:
     watch, guard = quiet()
     watch.see(0.1, **seen)
     assert guard.alarms == 0
 
 
-def test_a_pressure_that_creeps_is_followed() -> None:
+def test_slow_change_of_pressure_is_tracked() -> None:
     watch, guard = quiet()
     for k in range(500):  # 60 mm in 10 s
         watch.see(fsr=pressed(0.06 * k / 500))
     assert guard.alarms == 0
 
 
-def test_noise_of_the_sensors_alone_raises_no_alarm() -> None:
+def test_sensor_noise_raises_no_alarm() -> None:
     rng = np.random.default_rng(1)
     guard = Guard(NAO, CFG)
     watch = Watch(guard)
@@ -144,7 +144,7 @@ def test_noise_of_the_sensors_alone_raises_no_alarm() -> None:
 
 
 @pytest.mark.parametrize("n", [2.0, 3.0])
-def test_the_rate_of_false_alarms_is_that_of_normal_noise(n: float) -> None:
+def test_false_alarm_rate_is_that_of_gaussian_noise(n: float) -> None:
     rng = np.random.default_rng(2)
     draws = 400_000
     still = dataclasses.replace(NAO, imu=dataclasses.replace(NAO.imu, gyro_noise=0.0))
@@ -154,7 +154,7 @@ def test_the_rate_of_false_alarms_is_that_of_normal_noise(n: float) -> None:
     crossed = (np.linalg.norm(rng.normal(size=(draws, 3)), axis=1) > n).mean()
     rate = alarms_per_hour(NAO, turn, np.zeros((0, 2))) / (50.0 * 3600.0)
     assert_allclose(rate, crossed, rtol=0.05)
-    # The larger axis stands for both: never fewer alarms than there are.
+    # The bound uses the larger axis for both: it never underestimates the rate.
     place = GuardCfg(cop_m=n * cop_noise(NAO, lever))
     forces = rng.normal(0.0, np.hypot(0.1, 0.3924 / np.sqrt(12.0)), (draws, 8))
     off = forces @ lever / (NAO.total_mass * 9.81)
@@ -163,7 +163,7 @@ def test_the_rate_of_false_alarms_is_that_of_normal_noise(n: float) -> None:
     assert crossed <= rate < 2.5 * crossed
 
 
-def test_a_guard_that_noise_would_wake_is_refused() -> None:
+def test_guard_with_thresholds_within_noise_is_rejected() -> None:
     with pytest.raises(BadInput, match=r"0\.02 rad/s.* alarm 4\d\d times an hour"):
         Guard(NAO, GuardCfg(gyro_rad_s=0.02))
     with pytest.raises(BadInput, match="give larger ones"):
@@ -171,7 +171,7 @@ def test_a_guard_that_noise_would_wake_is_refused() -> None:
     Guard(NAO, GuardCfg(gyro_rad_s=0.03, cop_m=0.004))
 
 
-def test_the_limit_stays_lifted_and_comes_back_on_a_line() -> None:
+def test_limit_is_held_lifted_and_then_ramps_down() -> None:
     watch, guard = quiet()
     watch.see(**PUSHED)
     seen = []
@@ -184,28 +184,28 @@ def test_the_limit_stays_lifted_and_comes_back_on_a_line() -> None:
     assert guard.lift == 0.0
 
 
-def test_a_second_push_begins_the_time_anew() -> None:
+def test_second_push_restarts_the_hold_time() -> None:
     watch, guard = quiet()
     watch.see(**PUSHED)
     watch.see(1.5)
     watch.see(**PUSHED)
     watch.see(1.9)
     assert guard.lift == 1.0
-    assert guard.alarms == 1, "one catch"
+    assert guard.alarms == 1, "one push response"
 
 
-def test_its_own_release_does_not_raise_the_alarm() -> None:
+def test_motion_during_release_raises_no_alarm() -> None:
     watch, guard = quiet()
     watch.see(**PUSHED)
     watch.see(CFG.hold_s)
     watch.see(2.0 * CFG.release_s - 0.1, **PUSHED)  # 1.5 times the threshold
     assert guard.alarms == 1
     assert guard.lift == 0.0
-    watch.see(0.2, **PUSHED)  # as before from now on
+    watch.see(0.2, **PUSHED)  # normal thresholds from here
     assert guard.alarms == 2
 
 
-def test_a_harder_push_is_caught_while_it_lets_down() -> None:
+def test_harder_push_is_detected_during_release() -> None:
     watch, guard = quiet()
     watch.see(**PUSHED)
     watch.see(CFG.hold_s + 0.5)
@@ -216,15 +216,15 @@ def test_a_harder_push_is_caught_while_it_lets_down() -> None:
 
 
 def turning(rate: float, k: int) -> dict[str, Any]:
-    """Return what a robot sees that leans ahead about its ankles as it is told."""
+    """Return observations of a robot that leans ahead about its ankles on command."""
     target = STILL.target.copy()
     for side in "LR":
         target[NAO.joint_index(f"{side}AnklePitch")] -= rate * DT * k
     return {"target": target, "q": target, "gyro": np.array((0.0, rate, 0.0))}
 
 
-def test_the_limit_gives_way_while_legs_move_and_nobody_is_alarmed() -> None:
-    """It rocks then, by far more than a push turns it."""
+def test_limit_is_lifted_without_alarm_while_legs_move() -> None:
+    """The body rocks then, much more than a push rotates it."""
     watch, guard = quiet()
     lifts = []
     for k in range(40):
@@ -235,12 +235,12 @@ def test_the_limit_gives_way_while_legs_move_and_nobody_is_alarmed() -> None:
     assert guard.alarms == 0
 
 
-def test_the_limit_comes_back_after_a_motion_of_the_legs() -> None:
+def test_limit_is_restored_after_leg_motion() -> None:
     watch, guard = quiet()
     for k in range(20):
         watch.see(**turning(0.5, k + 1))
     rest = turning(0.5, 20) | {"gyro": np.zeros(3)}
-    mean_s = 0.2 * np.log(0.5 / CFG.legs_rad_s)  # until the mean has come up
+    mean_s = 0.2 * np.log(0.5 / CFG.legs_rad_s)  # until the mean has risen
     watch.see(mean_s + CFG.motion_s - 0.1, **rest)
     assert guard.lift == 1.0
     watch.see(0.1 + 0.5 * CFG.release_s, **rest)
@@ -248,13 +248,13 @@ def test_the_limit_comes_back_after_a_motion_of_the_legs() -> None:
     watch.see(0.6 * CFG.release_s, **rest)
     assert guard.lift == 0.0
     watch.see(0.5, **rest | PUSHED)
-    assert guard.lift == 0.0, "let down, it may yield a little"
+    assert guard.lift == 0.0, "a small motion is allowed after the release"
     watch.see(2.0, **rest)
     watch.see(**rest | PUSHED)
     assert guard.alarms == 1
 
 
-def test_a_robot_that_rocks_after_a_motion_keeps_its_strength() -> None:
+def test_rocking_after_a_motion_keeps_the_limit_lifted() -> None:
     watch, guard = quiet()
     for k in range(20):
         watch.see(**turning(0.5, k + 1))
@@ -267,7 +267,7 @@ def test_a_robot_that_rocks_after_a_motion_keeps_its_strength() -> None:
 
 
 @pytest.mark.parametrize("arm_rad_s", [0.5, 4.0])
-def test_arms_that_swing_may_turn_the_body_a_little(arm_rad_s: float) -> None:
+def test_swinging_arms_raise_the_gyro_threshold(arm_rad_s: float) -> None:
     watch, guard = quiet()
     swing = NAO.joint_index("LShoulderPitch")
     gyro = np.zeros(3)
@@ -287,11 +287,11 @@ def test_arms_that_swing_may_turn_the_body_a_little(arm_rad_s: float) -> None:
     wave(1, 1.05 * tolerated)
     assert guard.lift == 1.0
     assert guard.alarms == 1
-    assert guard.shift is not None, "and ankles lean"
+    assert guard.shift is not None, "ankles lean"
 
 
-def test_a_robot_that_is_put_down_is_not_pushed() -> None:
-    """Its first cycle tells nothing, the first two seconds little."""
+def test_robot_just_placed_on_the_ground_raises_no_alarm() -> None:
+    """The first cycle is ignored; the first two seconds use higher thresholds."""
     guard = Guard(NAO, CFG)
     watch = Watch(guard)
     watch.see(gyro=np.array((0.0, 1.0, 0.0)))
@@ -303,22 +303,20 @@ def test_a_robot_that_is_put_down_is_not_pushed() -> None:
     assert guard.alarms == 1
 
 
-def test_a_robot_that_rattles_when_it_is_put_down_settles_first() -> None:
-    """As some of fifty did, for seconds, on three corners of their soles."""
+def test_rattling_robot_settles_before_the_guard_is_armed() -> None:
+    """Some of fifty robots rattled for seconds, on three corners of their soles."""
     watch = Watch(guard := Guard(NAO, CFG))
     rattle = {"gyro": np.array((0.0, 0.7 * CFG.gyro_rad_s, 0.0))}
     watch.see(5.0, **rattle)
     watch.see(**PUSHED)
     assert guard.alarms == 0
     watch.see(**HARD)
-    assert guard.alarms == 1, "a harder push is caught by then, too"
+    assert guard.alarms == 1, "a harder push is detected before that"
 
 
 @pytest.mark.parametrize(("deg_s", "alarms"), [(0.3, 0), (0.05, 1)])
-def test_a_shift_may_roll_a_robot_onto_another_corner(
-    deg_s: float, alarms: int
-) -> None:
-    """One of fifty did so, at 0.105 rad/s; a push is felt nevertheless."""
+def test_fast_shift_raises_the_gyro_threshold(deg_s: float, alarms: int) -> None:
+    """One of fifty rolled onto another corner at 0.105 rad/s; a push is detected."""
     watch = Watch(guard := Guard(NAO, CFG))
     target = STILL.target
     for _ in range(200):
@@ -330,7 +328,7 @@ def test_a_shift_may_roll_a_robot_onto_another_corner(
     assert guard.alarms == 1
 
 
-def test_who_never_settles_is_guarded_like_others_in_the_end() -> None:
+def test_guard_is_armed_after_settle_by_s_without_settling() -> None:
     watch = Watch(guard := Guard(NAO, CFG))
     watch.see(CFG.settle_by_s - 0.1, **PUSHED)
     assert guard.alarms == 0
@@ -338,19 +336,19 @@ def test_who_never_settles_is_guarded_like_others_in_the_end() -> None:
     assert guard.alarms == 1
 
 
-def test_set_points_that_jump_when_a_robot_is_taken_over_are_no_motion() -> None:
-    """A loop begins where the robot is, not where it was told to be before."""
+def test_set_point_jump_at_start_is_not_a_motion() -> None:
+    """A loop starts at the robot's posture, not at the previous set-point."""
     guard = Guard(NAO, CFG)
     watch = Watch(guard)
     watch.see()
     watch.see(1.0, target=STILL.target + np.deg2rad(2.0))
     assert guard.lift == 0.0
     watch.see(0.1, target=STILL.target)
-    assert guard.lift == 1.0, "later it is"
+    assert guard.lift == 1.0, "a later jump is a motion"
 
 
-def test_one_reading_is_not_what_pressure_is_compared_with() -> None:
-    """Soles rattle when a motion ends: the mean is that of all cycles since."""
+def test_pressure_reference_is_a_mean_of_cycles_at_rest() -> None:
+    """Soles rattle when a motion ends: the mean includes all cycles since."""
     watch, guard = quiet()
     target = STILL.target.copy()
     target[NAO.joint_index("LShoulderPitch")] += 0.1
@@ -362,7 +360,7 @@ def test_one_reading_is_not_what_pressure_is_compared_with() -> None:
     assert guard.alarms == 0
 
 
-def test_who_was_pushed_and_then_moves_its_legs_goes_where_it_is_told() -> None:
+def test_leg_motion_after_a_push_clears_the_shift() -> None:
     watch, guard = quiet()
     watch.see(AWAKE_S, **sagging(2.0))
     watch.see(**sagging(2.0) | PUSHED)
@@ -372,11 +370,11 @@ def test_who_was_pushed_and_then_moves_its_legs_goes_where_it_is_told() -> None:
     shifts.append(guard.shift)
     watch.see(1.0, **turning(0.5, 10))
     assert guard.lift > 0.0
-    shifts.append(guard.shift)  # nor does it come back
+    shifts.append(guard.shift)  # and it stays cleared
     assert [shift is None for shift in shifts] == [False, True, True]
 
 
-def test_pressure_counts_again_soon_after_a_motion() -> None:
+def test_pressure_is_monitored_again_soon_after_a_motion() -> None:
     watch, guard = quiet()
     target = STILL.target.copy()
     target[NAO.joint_index("LShoulderPitch")] += 0.1
@@ -387,8 +385,8 @@ def test_pressure_counts_again_soon_after_a_motion() -> None:
     assert guard.alarms == 1
 
 
-def test_a_shift_that_spares_heat_does_not_blind_it() -> None:
-    """0.6 degrees a second, ten times a second, in all joints."""
+def test_slow_shift_does_not_disable_detection() -> None:
+    """0.6 degrees per second in 10 steps, in all joints."""
     watch, guard = quiet()
     for k in range(20):
         watch.see(0.1, target=STILL.target + np.deg2rad(0.06) * (k + 1))
@@ -403,14 +401,14 @@ STIFFNESS = np.full(N, 0.3)
 
 
 def sagging(degrees: float) -> dict[str, Any]:
-    """Return what is seen of a knee that stays short of its set-point."""
+    """Return observations of a knee that stays short of its set-point."""
     q = STILL.q.copy()
     q[KNEE] -= np.deg2rad(degrees)
     return {"q": q, "stiffness": STIFFNESS}
 
 
-def test_torques_begin_a_catch_at_what_they_were() -> None:
-    """s takes from the error what the limit had taken from the torque."""
+def test_joint_torque_is_continuous_when_the_limit_is_lifted() -> None:
+    """The shift reduces the error by the torque that the limit had cut."""
     guard = Guard(NAO, GuardCfg(lean_s=0.0))
     watch = Watch(guard)
     watch.see(AWAKE_S, **sagging(2.0))
@@ -422,20 +420,20 @@ def test_torques_begin_a_catch_at_what_they_were() -> None:
     error = np.deg2rad(2.0) + guard.shift[KNEE]
     assert kp * np.deg2rad(2.0) > 2.0 * limit, "the knee is at its limit"
     assert_allclose(kp * error, limit, rtol=1e-9)
-    assert np.count_nonzero(guard.shift) == 1, "no other joint is"
+    assert np.count_nonzero(guard.shift) == 1, "no other joint is at its limit"
 
 
-def test_one_reading_is_not_a_sag() -> None:
+def test_single_reading_does_not_change_the_sag() -> None:
     guard = Guard(NAO, GuardCfg(lean_s=0.0))
     watch = Watch(guard)
     watch.see(AWAKE_S, **sagging(0.0))
     watch.see(**sagging(5.0))
     watch.see(**sagging(5.0) | PUSHED)
     assert guard.shift is not None
-    assert not guard.shift.any(), "the mean of it is within the limit"
+    assert not guard.shift.any(), "the mean error is within the limit"
 
 
-def test_the_shift_goes_as_the_limit_comes_back() -> None:
+def test_shift_ramps_down_with_the_limit() -> None:
     guard = Guard(NAO, GuardCfg(lean_s=0.0))
     watch = Watch(guard)
     watch.see(AWAKE_S, **sagging(2.0))
@@ -456,7 +454,7 @@ def test_the_shift_goes_as_the_limit_comes_back() -> None:
     assert after(0.6 * CFG.release_s) == 0.0
 
 
-def test_a_shift_is_bounded_and_may_be_left_out() -> None:
+def test_shift_is_bounded_and_can_be_disabled() -> None:
     for bound in (0.0, np.deg2rad(1.0)):
         guard = Guard(NAO, GuardCfg(bound_rad=bound))
         watch = Watch(guard)
@@ -471,7 +469,7 @@ def test_a_shift_is_bounded_and_may_be_left_out() -> None:
 )
 @pytest.mark.parametrize("omega", [0.2, -0.2])
 def test_ankles_lean_against_the_fall(axis: int, joint: str, omega: float) -> None:
-    """By a share of the angle at which its mass is over the capture point."""
+    """By a share of the angle that puts the centre of mass above the capture point."""
     watch, guard = quiet()
     gyro = np.zeros(3)
     gyro[axis] = omega
@@ -479,15 +477,15 @@ def test_ankles_lean_against_the_fall(axis: int, joint: str, omega: float) -> No
     assert guard.shift is not None
     ankles = [NAO.joint_index(f"{side}{joint}") for side in "LR"]
     time_s = guard.shift[ankles] / omega
-    assert (time_s > 0.0).all(), "about the axis that turns a foot the way it tips"
+    assert (time_s > 0.0).all(), "the ankles turn in the direction of the fall"
     height = 9.81 * (time_s[0] / CFG.lean_share) ** 2
-    assert 0.25 < height < 0.35, "of the centre of mass of a NAO that stands"
+    assert 0.25 < height < 0.35, "height of the centre of mass of a standing NAO"
     assert_allclose(time_s, time_s[0])
     others = np.delete(guard.shift, ankles)
     assert np.abs(others).max() < 0.02 * abs(guard.shift[ankles[0]])
 
 
-def test_reset_forgets() -> None:
+def test_reset_clears_lift_alarms_and_shift() -> None:
     watch, guard = quiet()
     watch.see(**PUSHED)
     guard.reset()
@@ -495,7 +493,7 @@ def test_reset_forgets() -> None:
     assert watch.see() == 0.0
 
 
-def test_a_robot_without_force_sensors_is_guarded_by_its_gyroscope() -> None:
+def test_robot_without_force_sensors_is_guarded_by_gyroscope() -> None:
     blind = dataclasses.replace(NAO, force_sensors=())
     watch = Watch(Guard(blind, CFG))
     assert watch.see(AWAKE_S, fsr=np.zeros(0)) == 0.0
@@ -503,7 +501,7 @@ def test_a_robot_without_force_sensors_is_guarded_by_its_gyroscope() -> None:
 
 
 @pytest.mark.parametrize("angle", [0.0, 1e-9, 0.3, -2.0])
-def test_the_vector_of_a_rotation(angle: float) -> None:
+def test_rotation_vector_of_a_rotation_matrix(angle: float) -> None:
     c, s = np.cos(angle), np.sin(angle)
     R = np.array(((c, 0.0, s), (0.0, 1.0, 0.0), (-s, 0.0, c)))
     assert_allclose(rotation_vector(R), (0.0, angle, 0.0), rtol=1e-12)
@@ -512,7 +510,7 @@ def test_the_vector_of_a_rotation(angle: float) -> None:
 # -- in the controllers
 
 
-def test_smart_gives_way_to_the_users_stiffness_and_never_below_its_own() -> None:
+def test_smart_guard_lifts_to_user_stiffness_never_below_computed() -> None:
     watch = Watch(controller := smart(NAO, guard=CFG))
     document = Watch(smart(NAO))
     assert_array_equal(watch.see(AWAKE_S).stiffness, document.see(AWAKE_S).stiffness)
@@ -532,7 +530,7 @@ def test_smart_gives_way_to_the_users_stiffness_and_never_below_its_own() -> Non
     assert controller.flag_counts["CATCHING"] == 150
 
 
-def test_switched_off_nobody_is_caught() -> None:
+def test_disabled_controller_does_not_respond_to_a_push() -> None:
     watch = Watch(controller := smart(NAO, guard=CFG))
     watch.see(AWAKE_S)
     assert watch.see(**PUSHED).is_urgent
@@ -547,7 +545,7 @@ def test_switched_off_nobody_is_caught() -> None:
     assert watch.see().stiffness.max() < 0.7
 
 
-def test_the_document_has_no_guard() -> None:
+def test_smart_without_guard_ignores_a_push() -> None:
     watch = Watch(controller := smart(NAO))
     watch.see(AWAKE_S)
     after = watch.see(**PUSHED)
@@ -556,7 +554,7 @@ def test_the_document_has_no_guard() -> None:
     assert controller.guard is None
 
 
-def test_minheat_holds_its_shift_while_it_catches() -> None:
+def test_minheat_holds_its_shift_during_a_push() -> None:
     controller = MinHeat(MinHeatCfg(limits=SmartStiffnessCfg(guard=CFG)))
     controller.reset(NAO)
     watch = Watch(controller)
@@ -584,7 +582,7 @@ def test_minheat_holds_its_shift_while_it_catches() -> None:
     assert controller.flag_counts["catching"] > counts + 15
     see(1.2)
     assert controller.limits.guard.lift == 0.0
-    assert (see(0.5) != before).any(), "it goes on"
+    assert (see(0.5) != before).any(), "the shift continues"
 
 
 # -- around any controller
@@ -596,7 +594,7 @@ def guarded(controller: Any, **choices: Any) -> Guarded:
     return wrapper
 
 
-def test_any_controller_is_guarded() -> None:
+def test_guard_wraps_any_controller() -> None:
     soft = FixedStiffness()
     soft.value = 0.3
     watch = Watch(guarded(soft, maximum=0.8))
@@ -609,7 +607,7 @@ def test_any_controller_is_guarded() -> None:
     assert watch.answer.shift is None
 
 
-def test_shifts_of_both_are_added() -> None:
+def test_shifts_of_guard_and_controller_are_added() -> None:
     plain, watch = Nudge(), Watch(wrapper := guarded(Nudge()))
     plain.reset(NAO)
     alone = Watch(plain)
@@ -626,7 +624,7 @@ def test_shifts_of_both_are_added() -> None:
     assert_allclose(watch.answer.shift, expected, atol=1e-12)
 
 
-def test_the_wrapped_ones_state_signals_and_switches_are_its_own() -> None:
+def test_wrapper_exposes_name_signals_and_switches_of_inner() -> None:
     inner = MinHeat()
     wrapper = guarded(inner)
     assert wrapper.name == "minheat"
@@ -644,7 +642,7 @@ def test_the_wrapped_ones_state_signals_and_switches_are_its_own() -> None:
         wrapper.guard = None  # type: ignore[misc]  # read-only, and not the inner's
 
 
-def test_a_wrapper_can_be_copied() -> None:
+def test_wrapper_can_be_copied() -> None:
     wrapper = Guarded(FixedStiffness())
     assert copy.deepcopy(wrapper).name == "fixed"
     assert copy.copy(wrapper).name == "fixed"
@@ -652,13 +650,13 @@ def test_a_wrapper_can_be_copied() -> None:
 
 def test_messages(messages: Messages) -> None:
     messages(
-        choices_out_of_their_range=each(
+        values_out_of_range=each(
             GuardCfg, gyro_rad_s=[0.0], hold_s=[-1.0], release_factor=[0.5]
         ),
-        a_sensor_that_a_guard_needs_is_looked_at=lambda: Watch(
-            guarded(FixedStiffness())
-        ).see(gyro=np.full(3, np.nan)),
-        a_guarded_controller_asks_for_its_robot=[
+        sensor_value_not_finite=lambda: Watch(guarded(FixedStiffness())).see(
+            gyro=np.full(3, np.nan)
+        ),
+        no_robot_or_invalid_maximum=[
             lambda: Guarded(FixedStiffness()).step(STILL),
             lambda: Guarded(FixedStiffness(), maximum=1.5),
         ],

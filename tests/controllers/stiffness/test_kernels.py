@@ -1,4 +1,4 @@
-"""The compiled parts: they agree with NumPy, and no run waits for the compiler."""
+"""Compiled kernels: they agree with NumPy, and no run waits for the compiler."""
 
 import subprocess
 import sys
@@ -31,7 +31,7 @@ QUICK = settings(deadline=None, max_examples=50)
 
 @QUICK
 @given(seed=SEEDS)
-def test_three_equations_are_solved_as_by_lapack(seed: int) -> None:
+def test_three_equations_agree_with_lapack(seed: int) -> None:
     rng = np.random.default_rng(seed)
     A, B = rng.normal(size=(3, 3)), rng.normal(size=3)
     A[0, 0] *= rng.integers(2)  # a zero where elimination would begin
@@ -42,7 +42,7 @@ def test_three_equations_are_solved_as_by_lapack(seed: int) -> None:
 
 @QUICK
 @given(seed=SEEDS, thickness=st.sampled_from((0.0, 1e-4, 0.003)))
-def test_least_direction_is_that_of_lapack(seed: int, thickness: float) -> None:
+def test_least_direction_agrees_with_lapack(seed: int, thickness: float) -> None:
     rng = np.random.default_rng(seed)
     turn, _ = np.linalg.qr(rng.normal(size=(3, 3)))
     points = (rng.uniform(-1.0, 1.0, (8, 3)) * (0.1, 0.05, thickness)) @ turn
@@ -55,7 +55,7 @@ def test_least_direction_is_that_of_lapack(seed: int, thickness: float) -> None:
     assert np.linalg.norm(direction) == pytest.approx(1.0, abs=1e-12)
 
 
-def test_least_direction_of_a_ball_is_a_unit_vector_all_the_same() -> None:
+def test_least_direction_of_a_sphere_is_a_unit_vector() -> None:
     least, middle, direction = least_direction(2.0 * np.eye(3))
     assert (least, middle) == (2.0, 2.0)
     assert np.linalg.norm(direction) == 1.0
@@ -63,7 +63,7 @@ def test_least_direction_of_a_ball_is_a_unit_vector_all_the_same() -> None:
 
 @QUICK
 @given(seed=SEEDS)
-def test_plane_of_all_sensors_is_that_of_the_pressed_ones(seed: int) -> None:
+def test_plane_of_all_sensors_uses_only_the_pressed_ones(seed: int) -> None:
     rng = np.random.default_rng(seed)
     cfg = GroundPlaneCfg()
     points = rng.uniform(-0.1, 0.1, (8, 3)) * (1.0, 1.0, 0.02)
@@ -79,7 +79,7 @@ def test_plane_of_all_sensors_is_that_of_the_pressed_ones(seed: int) -> None:
 @QUICK
 @given(seed=SEEDS)
 def test_contact_term_is_contact_matrix_times_forces(nao: Robot, seed: int) -> None:
-    """Steps 670 and 680 in one give what they give in turn."""
+    """Steps 670 and 680 combined equal the two in sequence."""
     rng = np.random.default_rng(seed)
     dynamics = Dynamics(nao, nao.contact_points)
     dynamics.update(rng.uniform(nao.lower, nao.upper))
@@ -97,8 +97,8 @@ def test_contact_term_is_contact_matrix_times_forces(nao: Robot, seed: int) -> N
 
 @QUICK
 @given(seed=SEEDS, n=st.integers(min_value=0, max_value=9))
-def test_loop_solves_the_problem_that_can_be_looked_at(seed: int, n: int) -> None:
-    """`balance` picks the points, builds and solves as the two public functions do."""
+def test_balance_kernel_agrees_with_build_and_solve(seed: int, n: int) -> None:
+    """`balance` selects points, builds and solves like the two public functions."""
     rng = np.random.default_rng(seed)
     cfg = ContactForceCfg()
     position = rng.uniform(-0.1, 0.1, (9, 3))
@@ -188,7 +188,7 @@ for name in ("smart", "smart-full"):
 
 @pytest.mark.slow
 def test_nothing_is_compiled_at_import_nor_after_reset() -> None:
-    """Rows of tables and arrays closed to writing need no kernels of their own."""
+    """Strided views and read-only arrays need no kernels of their own type."""
     ran = subprocess.run(
         [sys.executable, "-c", STEPS],
         cwd=ROOT,

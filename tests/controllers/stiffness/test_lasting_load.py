@@ -1,4 +1,4 @@
-"""A load that outlasts a catch: limits stay above the torque that bears it."""
+"""Lasting load: limits stay above the torque that supports it."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ ANKLES = [NAO.joint_index(f"{side}AnklePitch") for side in "LR"]
 
 
 def bearing(share: float, cop_m: float = 0.014) -> dict[str, Any]:
-    """Return what is seen while ankles give a share of their torque against a hand."""
+    """Return readings while the ankles resist a hand with a share of their torque."""
     current = np.zeros(len(NAO.motors))
     for joint in ANKLES:
         motor = int(NAO.servo_of_joint[joint])
@@ -35,7 +35,7 @@ def bearing(share: float, cop_m: float = 0.014) -> dict[str, Any]:
 
 
 class Shifted(Watch):
-    """A robot whose set-points are where its guard shifts them."""
+    """Robot whose set-points follow the shift of its guard."""
 
     def see(self, duration_s: float = DT, **changes: Any) -> Any:
         target = changes.pop("target", STILL.target)
@@ -47,14 +47,14 @@ class Shifted(Watch):
 
 
 def quiet() -> tuple[Watch, Guard]:
-    """Return a guard that is awake: it has seen a robot stand."""
+    """Return an armed guard that has observed a standing robot."""
     watch = Shifted(guard := Guard(NAO, CFG))
     watch.see(AWAKE_S)
     return watch, guard
 
 
 def guarded() -> tuple[Watch, Guarded]:
-    """Return a robot that stands, its limits under a guard around any controller."""
+    """Return a standing robot whose fixed stiffness is wrapped by a guard."""
     soft = FixedStiffness()
     soft.value = LIMIT
     wrapper = Guarded(soft, CFG)
@@ -66,7 +66,7 @@ def guarded() -> tuple[Watch, Guarded]:
 
 @pytest.mark.parametrize("cop_m", [0.014, 0.002], ids=["pressure", "torque alone"])
 @pytest.mark.parametrize("duration_s", [3.0, 10.0, 60.0])
-def test_a_limit_stays_above_the_torque_while_a_hand_leans(
+def test_limit_stays_above_the_torque_while_a_hand_leans(
     duration_s: float, cop_m: float
 ) -> None:
     watch, wrapper = guarded()
@@ -75,10 +75,10 @@ def test_a_limit_stays_above_the_torque_while_a_hand_leans(
     for k in range(round(duration_s / DT)):
         lowest = watch.see(**hand).stiffness[ANKLES].min()
         if lowest < 0.67 + CFG.margin:  # a robot whose limit is too low begins to tip
-            assert k * DT > CFG.try_s - CFG.hold_s, "nothing is tried before"
+            assert k * DT > CFG.try_s - CFG.hold_s, "no attempt to lower before"
             watch.see(gyro=np.array((0.0, 0.06, 0.0)), **hand)
             assert watch.answer.stiffness[ANKLES].min() == 1.0, "in the same cycle"
-    watch.see(**PUSHED)  # it lets go
+    watch.see(**PUSHED)  # the hand lets go
     assert watch.answer.stiffness.min() == 1.0
     watch.see(CFG.hold_s - DT)
     assert watch.answer.stiffness.min() == 1.0, "the robot swings back"
@@ -88,7 +88,7 @@ def test_a_limit_stays_above_the_torque_while_a_hand_leans(
     assert wrapper.guard.alarms == 1
 
 
-def test_who_leans_again_while_limits_return_finds_them_lifted() -> None:
+def test_load_during_release_lifts_the_limit_again() -> None:
     watch, _ = guarded()
     watch.see(**PUSHED)
     watch.see(CFG.hold_s + 0.5 * CFG.release_s)
@@ -97,8 +97,8 @@ def test_who_leans_again_while_limits_return_finds_them_lifted() -> None:
     assert watch.answer.stiffness.min() == 1.0
 
 
-def test_who_yields_as_limits_return_is_let_down_by_a_try() -> None:
-    """Not by returns that are broken off, one after the other."""
+def test_yielding_robot_is_released_by_an_attempt_not_by_retries() -> None:
+    """The release is not repeated and interrupted again and again."""
     watch, guard = quiet()
     watch.see(**PUSHED)
     watch.see(CFG.hold_s + 0.5 * CFG.release_s)
@@ -111,8 +111,8 @@ def test_who_yields_as_limits_return_is_let_down_by_a_try() -> None:
     assert rises <= 2
 
 
-def test_a_load_under_which_limits_can_be_lowered_is_the_new_normal() -> None:
-    """As of a payload that the limits bear: it does not stay lifted for ever."""
+def test_load_that_lowered_limits_can_bear_is_the_new_reference() -> None:
+    """For example a payload: the limit does not stay lifted for ever."""
     watch, guard = quiet()
     load = bearing(0.3)
     watch.see(**load | PUSHED)
@@ -124,11 +124,11 @@ def test_a_load_under_which_limits_can_be_lowered_is_the_new_normal() -> None:
     assert guard.lift == 0.0
     assert guard.alarms == 1
     watch.see(0.1, **load | PUSHED)
-    assert guard.lift == 1.0, "and a push is one from there"
+    assert guard.lift == 1.0, "a push is detected from the new reference"
 
 
-def test_an_arm_that_pressed_gives_way_in_a_try() -> None:
-    """Its pressure ends with its torque: that is no robot that yields."""
+def test_arm_pressure_ends_with_its_torque_during_lowering() -> None:
+    """The pressure falls with the torque: the robot does not yield."""
     watch, guard = quiet()
     watch.see(**bearing(0.0, 0.03) | PUSHED)
     watch.see(CFG.try_s, **bearing(0.0, 0.03))
@@ -138,7 +138,7 @@ def test_an_arm_that_pressed_gives_way_in_a_try() -> None:
 
 
 @pytest.mark.parametrize(("cop_m", "lift"), [(0.022, True), (0.028, False)])
-def test_pressure_that_moves_on_ends_a_try(cop_m: float, *, lift: bool) -> None:
+def test_change_of_pressure_ends_an_attempt(cop_m: float, *, lift: bool) -> None:
     watch, guard = quiet()
     watch.see(**bearing(0.5, 0.015) | PUSHED)
     watch.see(CFG.try_s + 1.0, **bearing(0.5, 0.015))
@@ -147,7 +147,7 @@ def test_pressure_that_moves_on_ends_a_try(cop_m: float, *, lift: bool) -> None:
     assert (guard.lift < 1.0) is lift
 
 
-def test_each_try_that_fails_doubles_the_wait() -> None:
+def test_each_failed_attempt_doubles_the_wait() -> None:
     watch, guard = quiet()
     load = bearing(0.67)
     watch.see(**load | PUSHED)
@@ -164,8 +164,8 @@ def test_each_try_that_fails_doubles_the_wait() -> None:
     np.testing.assert_allclose(waits[0] - CFG.lower_s / 2, 40.0, atol=0.2)
 
 
-def test_a_try_is_no_jump_where_time_jumps() -> None:
-    """A fast-forward steps no controller for minutes: nobody watched meanwhile."""
+def test_lowering_does_not_jump_after_a_gap_in_time() -> None:
+    """During a fast-forward the controller is not stepped for minutes."""
     watch, guard = quiet()
     load = bearing(0.67)
     watch.see(**load | PUSHED)
@@ -176,7 +176,7 @@ def test_a_try_is_no_jump_where_time_jumps() -> None:
         assert guard.lift > 0.9
 
 
-def test_legs_that_move_end_it() -> None:
+def test_leg_motion_ends_the_hold() -> None:
     watch, guard = quiet()
     watch.see(**bearing(0.67) | PUSHED)
     watch.see(4.0, **bearing(0.67))
@@ -189,14 +189,14 @@ def test_legs_that_move_end_it() -> None:
     assert guard.lift == 0.0
 
 
-def test_a_current_that_is_not_finite_tells_nothing() -> None:
+def test_nonfinite_current_is_ignored() -> None:
     watch, guard = quiet()
     watch.see(current=np.full(len(NAO.motors), np.nan), **PUSHED)
     watch.see(CFG.hold_s + CFG.release_s + 0.1)
     assert guard.lift == 0.0
 
 
-def test_a_hand_on_an_arm_is_a_load_too() -> None:
+def test_load_on_an_arm_keeps_its_limit_lifted() -> None:
     watch, _ = guarded()
     arm = NAO.joint_index("LShoulderPitch")
     motor = int(NAO.servo_of_joint[arm])

@@ -1,4 +1,4 @@
-"""The switch, the user's tuning, and the product's published rules."""
+"""Controller switch, user tuning, and the product's published rules."""
 
 import dataclasses
 
@@ -14,7 +14,7 @@ DT = 0.02
 
 
 @pytest.mark.requirement("ST-20")
-def test_the_controller_is_switched_off_and_on_during_a_run(
+def test_controller_can_be_switched_off_and_on_during_a_run(
     nao: Robot, observe: Observe
 ) -> None:
     controller = smart(nao)
@@ -30,9 +30,7 @@ def test_the_controller_is_switched_off_and_on_during_a_run(
 
 
 @pytest.mark.requirement("ST-20")
-def test_switched_off_the_users_stiffness_is_in_force(
-    nao: Robot, observe: Observe
-) -> None:
+def test_user_stiffness_applies_when_switched_off(nao: Robot, observe: Observe) -> None:
     controller = smart(nao)
     controller.enabled = False
     controller.user_stiffness = 0.7
@@ -43,15 +41,13 @@ def test_switched_off_the_users_stiffness_is_in_force(
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), np.full(26, 2.0)])
-def test_a_user_stiffness_outside_its_range_is_refused(
-    nao: Robot, value: float
-) -> None:
+def test_user_stiffness_out_of_range_is_rejected(nao: Robot, value: float) -> None:
     with pytest.raises(BadInput, match="give values from 0 to 1"):
         smart(nao).user_stiffness = value
 
 
 @pytest.mark.requirement("ST-20")
-def test_a_posture_is_tuned_and_others_are_not(nao: Robot, observe: Observe) -> None:
+def test_tuning_affects_only_its_posture(nao: Robot, observe: Observe) -> None:
     controller = smart(nao)
     plain = controller.step(observe(nao)).stiffness
     crouch = controller.step(observe(nao, "Crouch")).stiffness
@@ -66,15 +62,13 @@ def test_a_posture_is_tuned_and_others_are_not(nao: Robot, observe: Observe) -> 
 
 
 @pytest.mark.requirement("ST-20")
-def test_tuning_refuses_unknown_postures(nao: Robot) -> None:
+def test_tuning_rejects_unknown_postures(nao: Robot) -> None:
     with pytest.raises(UnknownName, match=r"Posture 'Crouched' .*'Crouch'"):
         smart(nao).tune("Crouched", PostureTuning())
 
 
 @pytest.mark.requirement("ST-20")
-def test_product_the_users_value_caps_the_computed_one(
-    nao: Robot, observe: Observe
-) -> None:
+def test_product_user_value_caps_the_computed_one(nao: Robot, observe: Observe) -> None:
     plain, product = smart(nao), smart(nao, policy=ProductPolicy())
     computed = plain.step(observe(nao)).stiffness
     product.user_stiffness = 0.3
@@ -85,7 +79,7 @@ def test_product_the_users_value_caps_the_computed_one(
 
 
 @pytest.mark.requirement("ST-20")
-def test_product_a_moving_joint_gives_all_the_users_stiffness(
+def test_product_moving_joint_gives_full_user_stiffness(
     nao: Robot, observe: Observe
 ) -> None:
     product = smart(nao, policy=ProductPolicy(moving_rad_s=0.15, hold_s=0.1))
@@ -96,13 +90,13 @@ def test_product_a_moving_joint_gives_all_the_users_stiffness(
     assert moving.tolist() == [1.0] * 26
     assert flag_names(report_of(product).flags) == ("JOINT_MOVING",)
     held = product.step(observe(nao, time_s=0.1)).stiffness
-    assert held.tolist() == [1.0] * 26, "for a little while longer"
+    assert held.tolist() == [1.0] * 26, "for hold_s longer"
     rested = product.step(observe(nao, time_s=0.2)).stiffness
     np.testing.assert_array_equal(rested, still)
 
 
 @pytest.mark.requirement("ST-20")
-def test_product_a_new_set_point_counts_as_motion(nao: Robot, observe: Observe) -> None:
+def test_product_new_set_point_counts_as_motion(nao: Robot, observe: Observe) -> None:
     product = smart(nao, policy=ProductPolicy())
     product.step(observe(nao))
     target = nao.posture("PoseInit").angles.copy()
@@ -112,7 +106,7 @@ def test_product_a_new_set_point_counts_as_motion(nao: Robot, observe: Observe) 
 
 
 @pytest.mark.requirement("ST-20")
-def test_product_older_text_only_the_moving_joint_is_released(
+def test_product_older_text_releases_only_the_moving_joint(
     nao: Robot, observe: Observe
 ) -> None:
     policy = ProductPolicy(moving_rad_s=0.15, while_moving="joint")
@@ -125,7 +119,7 @@ def test_product_older_text_only_the_moving_joint_is_released(
     np.testing.assert_array_equal(np.delete(moving, 3), np.delete(still, 3))
 
 
-def test_encoder_noise_is_no_motion(nao: Robot, observe: Observe) -> None:
+def test_encoder_noise_is_not_motion(nao: Robot, observe: Observe) -> None:
     """One encoder step in a 20 ms cycle is 0.077 rad/s."""
     product = smart(nao, policy=ProductPolicy(moving_rad_s=0.15))
     product.step(observe(nao, v=np.full(26, 0.077)))
@@ -133,19 +127,17 @@ def test_encoder_noise_is_no_motion(nao: Robot, observe: Observe) -> None:
 
 
 @pytest.mark.requirement("ST-20")
-def test_product_a_joint_that_yields_to_its_limit_does_not_move(
+def test_product_joint_yielding_at_its_limit_is_not_moving(
     nao: Robot, observe: Observe
 ) -> None:
-    """Else full stiffness would push it back, and the two would take turns."""
+    """Full stiffness would push it back, and the two states would alternate."""
     product = smart(nao, policy=ProductPolicy())
     still = product.step(observe(nao)).stiffness
     yielding = product.step(observe(nao, time_s=DT, v=np.full(26, 0.5))).stiffness
     np.testing.assert_allclose(yielding, still)
 
 
-def test_the_policy_of_es2659053_works_in_motion_too(
-    nao: Robot, observe: Observe
-) -> None:
+def test_es2659053_policy_is_the_same_in_motion(nao: Robot, observe: Observe) -> None:
     controller = smart(nao)
     moving = observe(nao, v=np.full(26, 1.0))
     still = dataclasses.replace(moving, v=np.zeros(26))

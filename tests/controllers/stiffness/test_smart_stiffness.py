@@ -1,4 +1,4 @@
-"""The whole controller: one step from sensors to limits, and how it fails."""
+"""Smart stiffness: one step from sensors to limits, and its fallbacks."""
 
 import dataclasses
 from statistics import median
@@ -35,7 +35,7 @@ DT = 0.02
 def test_torques_of_a_standing_robot_agree_with_the_engine(
     nao: Robot, observe: Observe, engine: PyBulletDynamics
 ) -> None:
-    """τ = gravity - Cᵗ W: PyBullet's gravity, forces by virtual work on the heights."""
+    """τ = gravity - Cᵗ W: gravity from PyBullet, contacts by virtual work."""
     controller = smart(nao)
     observation = observe(nao)
     stiffness = controller.step(observation).stiffness
@@ -65,10 +65,8 @@ def test_torques_of_a_standing_robot_agree_with_the_engine(
 
 
 @pytest.mark.requirement("ST-6", "ST-17")
-def test_contacts_and_motors_together_balance_the_free_base(
-    nao: Robot, observe: Observe
-) -> None:
-    """The base has no motor: contact forces alone must hold it, in all directions."""
+def test_contact_forces_balance_the_free_base(nao: Robot, observe: Observe) -> None:
+    """The base has no motor: contact forces balance it in all directions."""
     controller = smart(nao)
     controller.step(observe(nao, "Crouch", up=(0.054, 0.0, 0.9985)))
     report = report_of(controller)
@@ -84,7 +82,7 @@ def test_contacts_and_motors_together_balance_the_free_base(
 
 
 @pytest.mark.requirement("ST-6")
-def test_a_mirrored_robot_gets_mirrored_torques(nao: Robot, observe: Observe) -> None:
+def test_mirrored_joints_get_mirrored_torques(nao: Robot, observe: Observe) -> None:
     controller = smart(nao)
     controller.step(observe(nao))
     tau = report_of(controller).torques.tau
@@ -97,7 +95,7 @@ def test_a_mirrored_robot_gets_mirrored_torques(nao: Robot, observe: Observe) ->
 
 
 @pytest.mark.requirement("ST-19")
-def test_a_lifted_robot_gets_the_small_offset_and_only_its_own_weight(
+def test_lifted_robot_gets_small_offset_and_own_weight_only(
     nao: Robot, observe: Observe
 ) -> None:
     controller = smart(nao)
@@ -114,10 +112,10 @@ def test_a_lifted_robot_gets_the_small_offset_and_only_its_own_weight(
 @pytest.mark.requirement("ST-14", "ST-15")
 @settings(deadline=None, max_examples=150)
 @given(st.integers(0, 2**32 - 1))
-def test_any_posture_in_any_attitude_gets_sound_limits(
+def test_random_posture_and_attitude_give_valid_limits(
     nao: Robot, observe: Observe, seed: int
 ) -> None:
-    """Random joints, attitude and pressed sensors: never an exception, NaN or pull."""
+    """Random joints, attitude and sensors: no exception, NaN or negative force."""
     rng = np.random.default_rng(seed)
     controller = smart(nao)
     for k in range(3):
@@ -157,7 +155,7 @@ def test_fallbacks_are_counted_by_name(nao: Robot, observe: Observe) -> None:
     assert not controller.flag_counts
 
 
-def test_a_joint_that_needs_more_than_its_limit_is_flagged(
+def test_joint_that_needs_more_than_its_limit_is_flagged(
     nao: Robot, observe: Observe
 ) -> None:
     controller = smart(nao.with_effort_limits({"LKneePitch": 0.1}))
@@ -167,7 +165,7 @@ def test_a_joint_that_needs_more_than_its_limit_is_flagged(
 
 
 @pytest.mark.requirement("ST-16")
-def test_a_stated_load_adds_the_torques_of_a_body_of_that_weight(
+def test_stated_load_adds_torques_of_an_equal_body_weight(
     nao: Robot, observe: Observe
 ) -> None:
     """A weight in the hand against the same weight as part of the hand's link."""
@@ -185,7 +183,7 @@ def test_a_stated_load_adds_the_torques_of_a_body_of_that_weight(
     assert loaded.contact_forces.sum() == pytest.approx(
         bare.contact_forces.sum() + 2.0, abs=0.01
     )
-    # Raising the hand's weight: slope of its height, by finite differences.
+    # Gradient of the height of the hand's weight, by finite differences.
     dynamics = Dynamics(
         nao,
         (ExternalLoad(name="c", link="l_wrist", position=link.com, upward_newton=0.0),),
@@ -206,7 +204,7 @@ def test_a_stated_load_adds_the_torques_of_a_body_of_that_weight(
     )
 
 
-def test_a_load_on_an_unknown_link_or_without_a_number_is_refused(nao: Robot) -> None:
+def test_load_on_unknown_link_or_with_nan_is_rejected(nao: Robot) -> None:
     with pytest.raises(UnknownName, match="Link 'LHandLink'"):
         smart(nao).set_loads(
             ExternalLoad(name="cup", link="LHandLink", upward_newton=-1.0)
@@ -216,7 +214,7 @@ def test_a_load_on_an_unknown_link_or_without_a_number_is_refused(nao: Robot) ->
 
 
 @pytest.mark.requirement("ST-26")
-def test_the_method_works_on_another_robot_without_other_code(
+def test_smart_stiffness_works_on_a_two_leg_robot(
     two_leg: Robot, observe: Observe
 ) -> None:
     controller = smart(two_leg)
@@ -231,7 +229,7 @@ def test_the_method_works_on_another_robot_without_other_code(
 
 
 @pytest.mark.requirement("ST-9", "ST-26")
-def test_an_imu_on_another_link_is_turned_to_the_base(
+def test_imu_reading_on_another_link_is_rotated_to_the_base(
     nao: Robot, observe: Observe
 ) -> None:
     on_head = dataclasses.replace(nao, imu=dataclasses.replace(nao.imu, link="Head"))
@@ -239,7 +237,7 @@ def test_an_imu_on_another_link_is_turned_to_the_base(
     q[nao.joint_index("HeadPitch")] = 0.4
     controller, turned = smart(nao), smart(on_head)
     in_head = np.array((-np.sin(0.4), 0.0, np.cos(0.4))) * GRAVITY
-    # Lifted, so that no sole corrects a vertical that is wrong.
+    # Lifted, so that no sole corrects a wrong vertical.
     expected = controller.step(observe(nao, q=q, pressed=())).stiffness
     got = turned.step(observe(nao, q=q, pressed=(), accelerometer=in_head)).stiffness
     np.testing.assert_allclose(got, expected, atol=1e-9)
@@ -263,7 +261,7 @@ def test_full_model_at_rest_gives_the_simplified_torques(
 
 
 @pytest.mark.requirement("ST-5")
-def test_full_model_ignores_a_wrong_gain_of_the_accelerometer_at_rest(
+def test_full_model_at_rest_ignores_accelerometer_gain_error(
     nao: Robot, observe: Observe
 ) -> None:
     """A gain error of 10 % at rest is not an acceleration."""
@@ -278,7 +276,7 @@ def test_full_model_ignores_a_wrong_gain_of_the_accelerometer_at_rest(
 
 @pytest.mark.requirement("ST-5")
 def test_full_model_senses_upward_acceleration(nao: Robot, observe: Observe) -> None:
-    """Upward at 1 m/s²: the ground gives m (g + 1)."""
+    """Upward at 1 m/s²: the ground exerts m (g + 1)."""
     full = smart(nao, model="full", motion=MotionCfg(gain_time_constant_s=1e6))
     for k in range(50):
         up = 1.0 if k > 20 else 0.0
@@ -291,7 +289,7 @@ def test_full_model_senses_upward_acceleration(nao: Robot, observe: Observe) -> 
 def test_full_model_in_motion_agrees_with_the_engine(
     nao: Robot, observe: Observe, engine: PyBulletDynamics
 ) -> None:
-    """Joints speed up steadily: the estimates settle, torques are the engine's."""
+    """With constant joint accelerations the estimates settle."""
     rng = np.random.default_rng(4)
     a = rng.uniform(-2.0, 2.0, size=26)
     a[[nao.joint_index(n) for n in nao.joint_names if "Hip" in n or "Kn" in n]] = 0.0
@@ -311,10 +309,10 @@ def test_full_model_in_motion_agrees_with_the_engine(
 
 
 @pytest.mark.requirement("ST-5")
-def test_full_model_presses_where_the_moving_body_needs_it(
+def test_full_model_moves_the_cop_with_acceleration(
     nao: Robot, observe: Observe
 ) -> None:
-    """Forward acceleration moves the needed centre of pressure back by h a / g."""
+    """Forward acceleration moves the required centre of pressure back by h a / g."""
     full = smart(
         nao,
         model="full",
@@ -338,7 +336,7 @@ def test_full_model_presses_where_the_moving_body_needs_it(
 
 
 @pytest.mark.requirement("ST-5")
-def test_friction_is_left_to_the_offset_or_added(nao: Robot, observe: Observe) -> None:
+def test_friction_is_optional_in_the_limit(nao: Robot, observe: Observe) -> None:
     none = ConstantOffset(value=0.0)
     plain, added = smart(nao, offset=none), smart(nao, offset=none, add_friction=True)
     difference = added.step(observe(nao)).stiffness - plain.step(observe(nao)).stiffness
@@ -348,13 +346,13 @@ def test_friction_is_left_to_the_offset_or_added(nao: Robot, observe: Observe) -
 
 
 @pytest.mark.requirement("ST-21")
-def test_a_step_costs_a_small_part_of_its_cycle(nao: Robot, observe: Observe) -> None:
-    """3 % of 20 ms is 600 µs; the loop of the testbed aims at 150 µs."""
+def test_step_takes_a_small_part_of_its_cycle(nao: Robot, observe: Observe) -> None:
+    """3 % of 20 ms is 600 µs; the testbed's own target is 150 µs."""
     controller = smart(nao)
     observations = [observe(nao, time_s=k * DT) for k in range(300)]
     spent = []
     for observation in observations:
-        begin = thread_time()  # of this thread alone: others may be busy
+        begin = thread_time()  # CPU time of this thread only
         controller.step(observation)
         spent.append(thread_time() - begin)
     assert median(spent) < 600e-6

@@ -1,4 +1,4 @@
-"""Step 320: torque to stiffness, the offset and its laws."""
+"""Step 320: stiffness from torque, and the offset laws."""
 
 import dataclasses
 from typing import Any
@@ -61,7 +61,7 @@ def test_stiffness_is_torque_over_limit_plus_offset_clipped(
 @pytest.mark.requirement("ST-18", "ST-3")
 @settings(deadline=None)
 @given(TORQUE)
-def test_the_limit_never_cuts_what_equilibrium_needs_and_a_joint_can_give(
+def test_limit_never_cuts_the_equilibrium_torque(
     nao: Robot, torque: list[float]
 ) -> None:
     tau = np.array(torque)
@@ -78,7 +78,7 @@ def test_the_limit_never_cuts_what_equilibrium_needs_and_a_joint_can_give(
 def test_joints_of_one_motor_share_its_limit(
     nao: Robot, left: float, right: float, needed: float
 ) -> None:
-    """The hip yaw-pitch motor gives the sum; each joint alone must be held too."""
+    """The hip yaw-pitch motor gives the sum; the larger of sum and joint counts."""
     pair = [nao.joint_index("LHipYawPitch"), nao.joint_index("RHipYawPitch")]
     tau = np.zeros(26)
     tau[pair] = left, right
@@ -88,7 +88,7 @@ def test_joints_of_one_motor_share_its_limit(
 
 
 @pytest.mark.requirement("ST-3", "ST-18")
-def test_the_limit_of_es2659053_for_the_legs_enters_as_data(nao: Robot) -> None:
+def test_leg_limits_of_es2659053_are_set_as_data(nao: Robot) -> None:
     weak = nao.with_effort_limits({"LKneePitch": 3.2})
     tau = np.zeros(26)
     tau[nao.joint_index("LKneePitch")] = -1.6
@@ -97,7 +97,7 @@ def test_the_limit_of_es2659053_for_the_legs_enters_as_data(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("ST-19")
-def test_default_offset_is_a_quarter_upright_and_a_tenth_off_the_ground(
+def test_default_offset_is_0_25_upright_and_0_1_off_the_ground(
     nao: Robot,
 ) -> None:
     law = PostureOffset()
@@ -110,15 +110,15 @@ def test_default_offset_is_a_quarter_upright_and_a_tenth_off_the_ground(
 
 
 @pytest.mark.requirement("ST-19")
-def test_lifted_in_an_upright_posture_the_offset_is_a_tenth(nao: Robot) -> None:
-    """The posture of a robot does not say that it stands; its feet do."""
+def test_offset_is_0_1_when_lifted_in_an_upright_posture(nao: Robot) -> None:
+    """The posture does not show that the robot stands; its feet do."""
     law = PostureOffset()
     law.reset(nao)
     assert law.step(context(nao, is_foot_on_ground=False)) == 0.1
 
 
 @pytest.mark.requirement("ST-19")
-def test_offset_by_posture_the_users_table_before_the_robots(nao: Robot) -> None:
+def test_user_offset_table_precedes_the_robot_table(nao: Robot) -> None:
     law = PostureOffset(table={"Crouch": 0.4, "PoseInit": 0.3})
     law.reset(nao)
     assert law.step(context(nao)) == 0.3
@@ -153,7 +153,7 @@ def test_offset_approaches_a_new_value_with_its_time_constant(nao: Robot) -> Non
 
 
 @pytest.mark.requirement("ST-19")
-def test_a_warm_joint_gives_up_its_offset(nao: Robot) -> None:
+def test_warm_joint_loses_its_offset(nao: Robot) -> None:
     law = WarmJointOffset(inner=ConstantOffset(value=0.2))
     law.reset(nao)
     temperature = np.full(26, 30.0)
@@ -164,10 +164,10 @@ def test_a_warm_joint_gives_up_its_offset(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("ST-27", "ST-30")
-def test_a_blocked_joint_gives_up_its_offset_until_it_is_free(nao: Robot) -> None:
-    """Full for 2 s at the limit, none a second later, full once the set-point is near.
+def test_blocked_joint_loses_its_offset_until_it_is_free(nao: Robot) -> None:
+    """Full for 2 s at the limit, zero 1 s later, full when the set-point is near.
 
-    Legs keep theirs, and so does who is short by what the limit itself explains.
+    Legs keep their offset, as do joints whose error is explained by the limit.
     """
     law = BlockedJointOffset(inner=ConstantOffset(value=0.2))
     law.reset(nao)
@@ -193,10 +193,10 @@ def test_a_blocked_joint_gives_up_its_offset_until_it_is_free(nao: Robot) -> Non
     assert after(60.0, short)[arm] == 0.0
     np.testing.assert_array_equal(np.delete(gone, arm), 0.2)
     np.testing.assert_array_equal(after(DT, near), 0.2)
-    assert after(1.9, short)[arm] == 0.2, "the time before counts no more"
+    assert after(1.9, short)[arm] == 0.2, "the time before is not counted"
     assert after(2.0, short)[arm] == 0.0
     target[arm] -= 1e-4
-    assert after(DT, short)[arm] == 0.2, "another set-point is tried"
+    assert after(DT, short)[arm] == 0.2, "a new set-point restores the offset"
     assert after(4.0, short)[arm] == 0.0
     law.reset(nao)
     np.testing.assert_array_equal(after(DT, short), 0.2)
@@ -204,7 +204,7 @@ def test_a_blocked_joint_gives_up_its_offset_until_it_is_free(nao: Robot) -> Non
 
 def test_messages(messages: Messages, nao: Robot) -> None:
     messages(
-        an_offset_of_what_the_robot_has_not=each(
+        unknown_posture_or_joint=each(
             lambda law: law.reset(nao),
             PostureOffset(table={"Stood": 0.2}),
             ConstantOffset(value=0.1, by_joint={"Knee": 0.2}),
