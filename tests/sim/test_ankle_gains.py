@@ -1,4 +1,4 @@
-"""Ankle gains below m g h: told before a stand, and true on both engines."""
+"""Ankle gains below m g h: reported before a stand, correct on both engines."""
 
 import dataclasses
 from pathlib import Path
@@ -35,7 +35,7 @@ def with_gains(robot: Robot, kp: float, kd: float, names: tuple[str, ...]) -> Ro
     return dataclasses.replace(robot, joints=joints)
 
 
-def test_what_gravity_needs_is_that_of_an_inverted_pendulum(walker: Robot) -> None:
+def test_needed_stiffness_is_that_of_an_inverted_pendulum(walker: Robot) -> None:
     (row,) = ankle_gains(walker, walker.posture("Straight"))
     assert (row.direction, row.joints) == ("pitch", ("left_ankle", "right_ankle"))
     assert row.held == 120.0
@@ -65,8 +65,8 @@ def test_a_stand_ends_where_the_gains_are_below_the_limit(
     assert angle > 0.02 if share < 1.0 else angle < 1e-3  # rad
 
 
-def test_the_g1_with_its_published_gains_is_told() -> None:
-    """Two ankles of 28.5 N·m/rad under 33.3 kg; `models/g1` has ten times as much."""
+def test_g1_with_published_gains_is_reported() -> None:
+    """Two ankles of 28.5 N·m/rad under 33.3 kg; `models/g1` has ten times that."""
     g1 = load_robot("g1")
     ankles = ("left_ankle_pitch", "right_ankle_pitch")
     weak = with_gains(g1, 28.5012, 1.81445, ankles)
@@ -80,8 +80,8 @@ def test_the_g1_with_its_published_gains_is_told() -> None:
         )
 
 
-def test_on_one_foot_roll_counts_too() -> None:
-    """The G1 leans over its left foot; only the one foot carries."""
+def test_on_one_foot_roll_is_checked() -> None:
+    """The G1 leans over its left foot; only that foot carries."""
     g1 = load_robot("g1")
     angles = g1.posture("zero").angles.copy()
     for name, angle in (("left_hip_roll", -0.2), ("left_ankle_roll", 0.2)):
@@ -103,7 +103,7 @@ def test_a_sitting_robot_needs_no_ankles(nao: Robot) -> None:
     assert why_it_falls(nao, "PoseInit", WorldCfg()) is None
 
 
-def test_heat_says_it_before_it_runs(
+def test_heat_warns_before_it_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stop(*_: object) -> None:

@@ -1,4 +1,4 @@
-"""A recording in the place of the simulated robot."""
+"""A recording in place of the simulated robot."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,7 +21,7 @@ SHIFT_RAD = 0.01
 
 
 def recording(robot: Robot) -> RecordedObservations:
-    """Return rows of a robot that stands, each hotter; the first joint is shifted."""
+    """Return rows of a standing, heating robot; the first joint is shifted."""
     sim = SimulatedRobot(robot, SimulationCfg(), "Stand")
     seen = sim.read()
     sim.close()
@@ -56,7 +56,7 @@ def log(two_leg: Robot) -> Iterator[LogRobot]:
 
 
 @pytest.mark.requirement("JD-18")
-def test_its_sensors_say_what_was_recorded_and_stay_at_the_end(log: LogRobot) -> None:
+def test_sensors_replay_recorded_values_and_hold_the_last(log: LogRobot) -> None:
     for row in [*range(ROWS), ROWS - 1, ROWS - 1]:
         seen = log.read()
         assert_array_equal(seen.temperature, log.recorded.values["temperature"][row])
@@ -67,7 +67,7 @@ def test_its_sensors_say_what_was_recorded_and_stay_at_the_end(log: LogRobot) ->
 
 
 @pytest.mark.requirement("JD-18")
-def test_a_row_is_there_from_its_time_on(log: LogRobot) -> None:
+def test_a_row_is_read_from_its_time_on(log: LogRobot) -> None:
     log.step(TICKS - 1)
     assert log.row == 0
     log.step(1)
@@ -96,11 +96,11 @@ def test_set_points_are_compared_without_shift_from_the_first_command_on(
     assert one.max_abs_rad == pytest.approx(0.004)
     others = tuple(joint.name for joint in log.robot.joints[1:])
     assert log.comparison.never_commanded == others
-    assert log.read().target == pytest.approx(target), "nothing moved"
+    assert log.read().target == pytest.approx(target), "the robot did not move"
 
 
 @pytest.mark.requirement("JD-18")
-def test_who_commands_after_the_end_has_nothing_to_compare_with(log: LogRobot) -> None:
+def test_commands_after_the_end_are_not_compared(log: LogRobot) -> None:
     log.step(ROWS * TICKS)
     log.note_commanded([0])
     log.step(TICKS)
@@ -113,7 +113,7 @@ def test_who_commands_after_the_end_has_nothing_to_compare_with(log: LogRobot) -
     }
 
 
-def test_what_was_not_recorded_reads_nan(two_leg: Robot) -> None:
+def test_missing_readings_are_allowed(two_leg: Robot) -> None:
     whole = recording(two_leg)
     values = {name: one for name, one in whole.values.items() if name != "battery"}
     log = LogRobot(replace(whole, values=values), "Stand")

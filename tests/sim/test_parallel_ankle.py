@@ -1,4 +1,4 @@
-"""A G1 whose hip is off: the two motors of an ankle carry different loads."""
+"""A G1 with a misaligned hip: the two motors of an ankle carry different loads."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from tests.sim.conftest import Simulate
 G1 = load_robot("g1")
 ANKLE = [G1.joint_index(f"left_ankle_{one}") for one in ("pitch", "roll")]
 PAIR = [G1.motor_index(f"left_ankle_{one}") for one in "ab"]
-ENGINES = 0.05  # of the heat: soles stick and slip on the way into this stance
+ENGINES = 0.05  # of the heat: soles stick and slip while the robot settles
 SETTLE, TICKS = 1500, 500
 
 

@@ -1,4 +1,4 @@
-"""How postures rest: faces of a hull by hand, and every posture in the world."""
+"""Resting postures: faces of a hull by hand, and every posture in the world."""
 
 import dataclasses
 
@@ -29,7 +29,7 @@ SOLES = {"l_ankle", "r_ankle"}
 HIPS = {"LHip", "RHip"}
 ARMS = {"LForeArm", "RForeArm", "l_wrist", "r_wrist"}
 
-# Which links must carry, and which may help: from the shape of each posture.
+# Links that must carry, and that may carry, by the shape of each posture.
 CARRIED_BY: dict[str, tuple[set[str], set[str]]] = {
     "Stand": (SOLES, set()),
     "StandInit": (SOLES, set()),
@@ -41,7 +41,7 @@ CARRIED_BY: dict[str, tuple[set[str], set[str]]] = {
     "SitRelax": (HIPS, SOLES),
     "Gorilla": (SOLES | {"LForeArm", "RForeArm"}, set()),
     "LyingBack": ({"Head"} | SOLES, {"torso"}),
-    # The belly is held up by arms and legs; which of them, the angles leave open.
+    # Arms and legs hold up the belly; the angles do not determine which of them.
     "LyingBelly": ({"r_ankle"}, ARMS | HIPS | SOLES | {"torso"}),
 }
 
@@ -56,7 +56,7 @@ def unit(v: tuple[float, ...]) -> FloatArray:
 
 
 @given(normal=directions, up=directions)
-def test_the_turn_puts_the_normal_upright(
+def test_rotation_turns_normal_upright(
     normal: tuple[float, ...], up: tuple[float, ...]
 ) -> None:
     n, u = unit(normal), unit(up)
@@ -123,7 +123,7 @@ def test_the_posture_chooses_among_the_faces(
     )
 
 
-def test_what_can_rest_on_nothing_stands_upright(two_leg: Robot) -> None:
+def test_without_a_resting_face_it_is_upright(two_leg: Robot) -> None:
     points = box(two_leg, np.array([0.1, 0.2, 0.3]))
     far = np.array([5.0, 5.0, 5.0])
     normal = resting_normal(two_leg, two_leg.posture("Stand"), points, far)
@@ -135,7 +135,7 @@ def test_what_can_rest_on_nothing_stands_upright(two_leg: Robot) -> None:
 def test_every_posture_is_placed_on_the_ground(
     nao: Robot, posture: str, slope_deg: float
 ) -> None:
-    """It neither floats nor sinks in before the first tick."""
+    """The robot neither floats nor penetrates before the first tick."""
     engine = make_engine(nao, WorldCfg(slope_deg=slope_deg))
     place_at_rest(engine, nao, nao.posture(posture))
     clearance = engine.clearance()
@@ -150,7 +150,7 @@ def test_every_posture_is_placed_on_the_ground(
 def test_every_posture_rests_on_the_ground(
     nao: Robot, simulate: Simulate, posture: str
 ) -> None:
-    """Placed without falling in or floating; still there and carried after 3 s."""
+    """It neither penetrates nor floats, and the same links carry it after 3 s."""
     sim = simulate(nao, SimulationCfg(), posture)
     assert abs(sim.engine.clearance()) < CLEARANCE
     sim.step(3000)
@@ -180,10 +180,10 @@ def test_another_robot_rests_on_its_soles(
 
 @pytest.mark.scenario
 @pytest.mark.parametrize("engine", ["pybullet", "mujoco"])
-def test_a_robot_that_fell_is_set_down(
+def test_a_fallen_robot_is_set_down(
     two_leg: Robot, simulate: Simulate, engine: EngineName
 ) -> None:
-    """Only the base moves: joints, set-points, heat and clock go on."""
+    """Only the base changes: joints, set-points, heat and clock are kept."""
     cfg = SimulationCfg(world=WorldCfg(engine=engine))
     sim = simulate(two_leg, cfg, "Stand")
     for _ in range(500):

@@ -1,4 +1,4 @@
-"""What every robot behind the interface does: simulated, or a recording (JD-17)."""
+"""The robot interface of simulated and recorded robots (JD-17)."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields
@@ -63,7 +63,7 @@ def test_arrays_have_the_sizes_of_the_description(robot: PacedRobot) -> None:
     )
 
 
-def test_the_clock_goes_on_by_the_ticks_alone(robot: PacedRobot) -> None:
+def test_the_clock_advances_by_ticks_only(robot: PacedRobot) -> None:
     begin = robot.time_s
     robot.read()
     assert robot.time_s == begin
@@ -74,7 +74,7 @@ def test_the_clock_goes_on_by_the_ticks_alone(robot: PacedRobot) -> None:
         assert robot.read().time_s <= robot.time_s + 1e-12
 
 
-def test_reading_changes_nothing_and_gives_fresh_arrays(robot: PacedRobot) -> None:
+def test_reading_has_no_side_effect_and_returns_copies(robot: PacedRobot) -> None:
     robot.step(40)
     first = robot.read()
     first.q[:] += 1.0
@@ -93,7 +93,7 @@ def test_the_same_ticks_lead_to_the_same_observations(robot: PacedRobot) -> None
 
 @pytest.mark.parametrize("which", ["target", "stiffness"])
 @pytest.mark.parametrize("value", [np.nan, np.inf, 7.0])
-def test_a_command_that_no_robot_obeys_is_refused_whole(
+def test_an_invalid_command_is_rejected_completely(
     robot: PacedRobot, which: str, value: float
 ) -> None:
     before = robot.read()

@@ -1,4 +1,4 @@
-"""The robot behind the interface: repeatable, restorable, strict about commands."""
+"""The simulated robot: repeatable, restorable, with validated commands."""
 
 import dataclasses
 import hashlib
@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def everything(sim: SimulatedRobot) -> dict[str, FloatArray]:
-    """Return all that can be seen of a robot, sensors and truth."""
+    """Return all sensor readings and the truth of a robot."""
     seen, truth = sim.read(), sim.truth()
     values: dict[str, FloatArray] = {
         f"{type(part).__name__}.{field.name}": np.asarray(
@@ -52,7 +52,7 @@ def assert_same(a: dict[str, FloatArray], b: dict[str, FloatArray]) -> None:
 
 
 def eventful_run(sim: SimulatedRobot) -> SimulatedRobot:
-    """Move, loosen, push: half a second in which much happens."""
+    """Move, loosen and push the robot for half a second."""
     robot = sim.robot
     sim.step(100)
     target = 0.8 * sim.read().target
@@ -112,10 +112,10 @@ def test_the_same_seed_gives_the_same_run_in_another_process(
     here.close()
 
 
-def test_another_seed_gives_other_readings_of_the_same_body(
+def test_another_seed_changes_readings_but_not_the_state(
     two_leg: Robot, simulate: Simulate
 ) -> None:
-    """Noise is in the sensors only: as long as nobody acts on it, truth agrees."""
+    """Noise is in the sensors only: without feedback the truth is equal."""
     one, other = (
         simulate(two_leg, SimulationCfg(seed=seed), "Stand") for seed in (1, 2)
     )
@@ -134,7 +134,7 @@ def test_another_seed_gives_other_readings_of_the_same_body(
 def test_a_restored_run_goes_on_bit_for_bit(
     nao: Robot, simulate: Simulate, settled: int, kind: str
 ) -> None:
-    """Sensor noise, heat and protection included, however far one went meanwhile."""
+    """Sensor noise, heat and protection included, after any number of steps."""
     cfg = SimulationCfg(
         misalignment_deg={"LAnklePitch": 2.0},
         protection="document",
@@ -212,7 +212,7 @@ def test_a_command_out_of_range_names_joint_and_range(
 
 
 @pytest.mark.requirement("ST-22")
-def test_half_of_a_bad_command_is_not_obeyed(walker: SimulatedRobot) -> None:
+def test_a_bad_command_is_rejected_completely(walker: SimulatedRobot) -> None:
     before = walker.read()
     with pytest.raises(BadInput, match="stiffness of left_hip is 2"):
         walker.write(Command(target=0.5 * before.target, stiffness=np.full(6, 2.0)))
@@ -244,10 +244,10 @@ def test_what_was_written_is_read_back(walker: SimulatedRobot) -> None:
 
 
 @pytest.mark.requirement("ST-22")
-def test_joints_on_one_motor_read_back_what_their_motor_obeys(
+def test_joints_on_one_motor_read_back_the_same_command(
     nao: Robot, simulate: Simulate
 ) -> None:
-    """The left hip yaw-pitch leads; what the right one was told is not in force."""
+    """The left hip yaw-pitch leads; the command of the right one has no effect."""
     sim = simulate(nao, SimulationCfg(), "PoseInit")
     left, right = nao.joint_index("LHipYawPitch"), nao.joint_index("RHipYawPitch")
     target, stiffness = sim.read().target, np.ones(len(nao.joints))
@@ -295,15 +295,13 @@ def test_a_misalignment_is_put_on_its_joint(two_leg: Robot) -> None:
         misalignment_of(two_leg, {"left_kne": 1.0})
 
 
-def test_a_posture_that_nobody_knows_is_refused(two_leg: Robot) -> None:
+def test_an_unknown_posture_is_rejected(two_leg: Robot) -> None:
     with pytest.raises(UnknownName, match="Did you mean 'Stand'"):
         SimulatedRobot(two_leg, SimulationCfg(), "Stnd")
 
 
 @pytest.mark.parametrize("degc", [np.nan, -21.0, 151.0])
-def test_a_start_temperature_of_another_world_is_refused(
-    two_leg: Robot, degc: float
-) -> None:
+def test_an_invalid_start_temperature_is_rejected(two_leg: Robot, degc: float) -> None:
     cfg = SimulationCfg(start_degc={"left_knee": degc})
     with pytest.raises(BadInput, match=r"left_knee is .* °C; give one in \[-20, 150\]"):
         SimulatedRobot(two_leg, cfg, "Stand")
@@ -328,7 +326,7 @@ def test_other_periods_are_refused(period: float) -> None:
         ticks_of("cycle", period, 1e-3)
 
 
-# -- numbers that are none -----------------------------------------------------------
+# -- not-a-number values -------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["torque", "pybullet"])
@@ -353,7 +351,7 @@ def test_a_nan_stops_the_run_and_leaves_the_state_readable(
         assert np.isfinite(sim.truth().q).all()
 
 
-def test_a_world_that_bursts_is_noticed(two_leg: Robot, simulate: Simulate) -> None:
+def test_divergence_is_detected(two_leg: Robot, simulate: Simulate) -> None:
     sim = simulate(two_leg, SimulationCfg(), "Stand")
     sim.step(10)
     sim.push("trunk", np.array([np.nan, 0.0, 0.0]))
@@ -367,7 +365,7 @@ def test_a_world_that_bursts_is_noticed(two_leg: Robot, simulate: Simulate) -> N
 def test_heat_alone_keeps_the_clock_and_the_body(
     nao: Robot, simulate: Simulate
 ) -> None:
-    """`advance_heat` is the heating model's own step, and nothing else moves."""
+    """`advance_heat` equals the heating model's step and changes nothing else."""
     sim = simulate(nao, SimulationCfg(), "PoseInit")
     sim.step(400)
     before = sim.truth()
@@ -387,10 +385,10 @@ def test_heat_alone_keeps_the_clock_and_the_body(
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["torque", "pybullet"])
 @pytest.mark.parametrize("ticks", [400, 410])
-def test_no_heat_is_lost_or_made_by_a_jump(
+def test_fast_forward_conserves_heat(
     nao: Robot, simulate: Simulate, ticks: int, kind: str
 ) -> None:
-    """Physics, a jump, physics: the same as the squares of all ticks, one by one."""
+    """Physics, a jump, physics: equal to the sum of squares of all ticks."""
     cfg = SimulationCfg(servo=ServoCfg(kind=kind), misalignment_deg={"LKneePitch": 3.0})
     sim = simulate(nao, cfg, "PoseInit")
     reference = make_heating(nao, HeatingCfg())

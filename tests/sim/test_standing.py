@@ -1,4 +1,4 @@
-"""A robot that stands: symmetry, balance of forces, stops, slopes, and falls."""
+"""A standing robot: symmetry, balance of forces, stops, slopes, and falls."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from tests.sim.engine.oracle import Oracle
 MIRROR_TORQUE = 0.02  # N·m, issue 2
 RATE_SHARE = 0.03  # of the legs' sum of tau², issue 2
 STOP_SHARE = 0.02  # of a fourth, issue 2
-BALANCE = 5e-3  # N·m, a standing robot trembles: ten times the mean over 0.2 s
+BALANCE = 5e-3  # N·m, ten times the mean tremor over 0.2 s
 LEG_PARTS = {
     *("HipYawPitch", "HipRoll", "HipPitch"),
     *("KneePitch", "AnklePitch", "AnkleRoll"),
@@ -59,7 +59,7 @@ def ideal(nao: Robot, simulate: Simulate) -> SimulatedRobot:
 def test_left_and_right_are_equal_without_gear_friction(
     nao: Robot, ideal: SimulatedRobot
 ) -> None:
-    """PoseInit is its own mirror image: pitch torques equal, roll and yaw opposite."""
+    """PoseInit is symmetric: pitch torques equal, roll and yaw opposite."""
     for _ in range(20):
         ideal.step(7)
         tau = dict(zip(nao.motor_names, ideal.motor_torque, strict=True))
@@ -93,8 +93,8 @@ def balance(sim: SimulatedRobot) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return means over 0.2 s: wrench missing at the base, and two torques.
 
     Returns:
-        (6,) base wrench, (n_joints,) what Pinocchio asks of the joints for gravity and
-        the measured contact forces, (n_joints,) what they gave.
+        (6,) base wrench, (n_joints,) Pinocchio's joint torques for gravity and
+        the measured contact forces, (n_joints,) the measured joint torques.
     """
     oracle = Oracle(sim.robot)
     n, n_joints = 200, len(sim.robot.joints)
@@ -144,10 +144,10 @@ def test_motor_torques_differ_from_the_load_by_gear_friction_at_most(
 
 @pytest.mark.scenario
 @pytest.mark.requirement("ST-25")
-def test_an_unreachable_set_point_keeps_the_motors_pushing(
+def test_an_unreachable_set_point_keeps_the_motors_loaded(
     nao: Robot, simulate: Simulate, ideal: SimulatedRobot
 ) -> None:
-    """An ankle 2 degrees off its encoder: reached there, not in truth, at a price."""
+    """An ankle misaligned by 2 degrees reaches its set-point by encoder only."""
     cfg = SimulationCfg(servo=NO_FRICTION, misalignment_deg={"LAnklePitch": 2.0})
     sim = simulate(nao, cfg, "PoseInit")
     sim.step(3000)
@@ -164,7 +164,7 @@ def test_an_unreachable_set_point_keeps_the_motors_pushing(
 def test_feet_that_press_against_each_other_do_not_creep(
     nao: Robot, simulate: Simulate
 ) -> None:
-    """Half a millimetre in a quarter of an hour at most: sticking is sticking."""
+    """At most half a millimetre in a quarter of an hour."""
     sim = simulate(nao, SimulationCfg(misalignment_deg={"LHipRoll": 3.0}), "PoseInit")
     sim.step(3000)
     feet = [sim.engine.link_pose(link)[0] for link in ("l_ankle", "r_ankle")]
@@ -180,12 +180,10 @@ def test_feet_that_press_against_each_other_do_not_creep(
 @pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("ST-3", "ST-25")
-def test_a_limit_at_a_stop_heats_with_its_square(
-    nao: Robot, simulate: Simulate
-) -> None:
-    """Stand has its knees at the stop; pushed into it, half the limit is a fourth.
+def test_heat_at_a_stop_is_quadratic_in_limit(nao: Robot, simulate: Simulate) -> None:
+    """Stand has its knees at the stop: half the limit gives a fourth of the heat.
 
-    The rise is that above the temperature of the same motor without load.
+    The rise is above the temperature of the same motor without load.
     """
     knees = ("LKneePitch", "RKneePitch")
     cfg = SimulationCfg(misalignment_deg=dict.fromkeys(knees, -4.0))
@@ -219,13 +217,13 @@ def test_a_limit_at_a_stop_heats_with_its_square(
 
 @pytest.mark.slow
 @pytest.mark.scenario
-def test_the_engines_own_servo_stands_less_evenly(
+def test_the_engine_servo_is_less_symmetric(
     nao: Robot, simulate: Simulate, ideal: SimulatedRobot
 ) -> None:
-    """It keeps its limits; left and right differ by tenths of a N·m, as documented.
+    """It respects its limits; left and right differ by tenths of a N·m, as documented.
 
-    Measured: 0.2 N·m at the knees, where the torque servo has 0.004. What it gives
-    is no law: only that ours is the better one is held here.
+    Measured: 0.2 N·m at the knees, 0.004 with the torque servo. The test only
+    checks that the torque servo is better.
     """
     cfg = SimulationCfg(servo=ServoCfg(kind="pybullet", friction_scale=0.0))
     sim = simulate(nao, cfg, "PoseInit")
@@ -246,7 +244,7 @@ def test_the_engines_own_servo_stands_less_evenly(
 def test_two_joints_on_one_motor_share_its_limit(
     nao: Robot, simulate: Simulate, kind: str
 ) -> None:
-    """Both hip yaw-pitch joints pushed as hard as may be: one motor's torque."""
+    """Both hip yaw-pitch joints at their limit give one motor's torque."""
     sim = simulate(nao, SimulationCfg(servo=ServoCfg(kind=kind)), "PoseInit")
     hip = nao.joint_index("LHipYawPitch")
     target = nao.posture("PoseInit").angles.copy()
@@ -269,7 +267,7 @@ def test_two_joints_on_one_motor_share_its_limit(
 @pytest.mark.parametrize(
     ("slope_deg", "stands"), [(5.0, True), (-5.0, True), (30.0, False)]
 )
-def test_a_small_slope_is_stood_on_and_a_steep_one_is_not(
+def test_robot_stands_on_a_small_slope_but_not_a_steep_one(
     nao: Robot, simulate: Simulate, slope_deg: float, stands: bool
 ) -> None:
     sim = simulate(nao, SimulationCfg(world=WorldCfg(slope_deg=slope_deg)), "PoseInit")
@@ -285,7 +283,7 @@ def test_a_small_slope_is_stood_on_and_a_steep_one_is_not(
 
 
 @pytest.mark.scenario
-def test_a_slippery_slope_is_slid_down_as_by_coulomb(
+def test_a_robot_slides_down_as_by_coulomb_friction(
     two_leg: Robot, simulate: Simulate
 ) -> None:
     """s = ½ g (sin α - μ cos α) t², along the ground."""
@@ -323,7 +321,7 @@ def test_a_robot_without_stiffness_falls(nao: Robot, simulate: Simulate) -> None
 def test_the_shut_down_at_80_degrees_lets_the_robot_fall(
     nao: Robot, simulate: Simulate
 ) -> None:
-    """A pushing ankle passes 80 °C; all stiffness goes to 0, and shows so."""
+    """A loaded ankle passes 80 °C; all stiffness reads 0."""
     cfg = SimulationCfg(
         protection="document",
         misalignment_deg={"LAnklePitch": 3.0},
@@ -351,7 +349,7 @@ def test_the_shut_down_at_80_degrees_lets_the_robot_fall(
 def test_the_battery_bounds_the_speed_of_a_turning_head(
     nao: Robot, simulate: Simulate, battery_volt: float
 ) -> None:
-    """ω₀ U/U_n less what gear friction costs: ω = ω₀ (U/U_n - τ_c/τ_stall)."""
+    """ω₀ U/U_n less gear friction: ω = ω₀ (U/U_n - τ_c/τ_stall)."""
     cfg = SimulationCfg(servo=ServoCfg(battery_volt=battery_volt))
     sim = simulate(nao, cfg, "Sit")
     head = nao.joint_index("HeadYaw")

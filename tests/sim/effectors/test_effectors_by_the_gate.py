@@ -1,4 +1,4 @@
-"""Saying and lighting on the simulated robot, by tokens alone."""
+"""Speech and LEDs of the simulated robot, commanded by tokens."""
 
 import numpy as np
 import pytest
@@ -64,7 +64,7 @@ def chunks(text: str) -> list[SoundChunk]:
 
 
 @pytest.mark.requirement("AR-10")
-def test_a_text_is_heard_whole_at_its_time(stage: Stage) -> None:
+def test_a_text_is_spoken_completely_and_on_time(stage: Stage) -> None:
     token = stage.take("greet", "TTS")
     for _ in range(5):
         stage.slot()
@@ -84,7 +84,7 @@ def test_a_text_is_heard_whole_at_its_time(stage: Stage) -> None:
 
 
 @pytest.mark.requirement("AR-14", "AR-19")
-def test_who_loses_the_loudspeaker_is_cut_off_in_that_slot(stage: Stage) -> None:
+def test_speech_stops_in_the_slot_that_revokes_the_speaker(stage: Stage) -> None:
     token = stage.take("greet", "TTS", "Left eye")
     green = LedSetting(colours=np.array([0.0, 1.0, 0.0]), fade_s=0.2)
     assert stage.gate.submit(token, "Left eye", green) is None
@@ -98,7 +98,7 @@ def test_who_loses_the_loudspeaker_is_cut_off_in_that_slot(stage: Stage) -> None
     (said,) = stage.sim.speaker.utterances
     assert (said.label, said.is_whole) == ("Hello", False)
     assert_allclose(said.end_s, 0.12, atol=1e-9)
-    # The eyes went free with it, and stay as they were told last.
+    # The eyes are released too and keep their last colour.
     eye = stage.sim.leds.state("LeftFaceLeds")
     assert_array_equal(eye, np.tile([0.0, 1.0, 0.0], (8, 1)))
     assert not stage.sim.leds.state("RightFaceLeds").any()

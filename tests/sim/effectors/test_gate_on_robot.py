@@ -1,4 +1,4 @@
-"""The gate on the simulated robot: what a body does when authority is lost."""
+"""Motion of the simulated robot when the gate loses its owner."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ SLOT_TICKS = 10
 
 
 class Gated:
-    """A simulated robot, and one owner that has all its motors."""
+    """A simulated robot with one owner of all motors."""
 
     def __init__(self, sim: SimulatedRobot) -> None:
         self.sim = sim
@@ -32,7 +32,7 @@ class Gated:
         self.token: Token = outcome.token
 
     def slots(self, seconds: float) -> None:
-        """Let slots go out and the physics run."""
+        """Send slots and step the physics."""
         for _ in range(round(seconds * 1000 / SLOT_TICKS)):
             tick = self.ledger.tick + 1
             self.ledger.advance(tick)
@@ -46,24 +46,24 @@ def gated(simulate: Simulate, nao: Robot) -> Gated:
 
 
 @pytest.mark.scenario
-def test_a_moving_head_stops_where_its_owner_is_lost(gated: Gated) -> None:
+def test_a_moving_head_stops_when_its_owner_is_revoked(gated: Gated) -> None:
     sim, yaw = gated.sim, gated.sim.robot.joint_index("HeadYaw")
     gated.gate.submit(gated.token, "HeadYaw", 1.5)
     gated.slots(0.1)
     begin = sim.truth()
     assert 0.1 < begin.q[yaw] < 1.0
-    assert begin.v[yaw] > 1.0, "it is on its way"
+    assert begin.v[yaw] > 1.0, "the head is moving"
     gated.ledger.drop("move", gated.ledger.tick)
     gated.slots(1.0)
     end = sim.truth()
     assert abs(sim.read().target[yaw] - begin.q[yaw]) < 0.03
-    # A fast head runs on a little, then comes back to its set-point.
+    # A fast head overshoots a little, then returns to its set-point.
     assert abs(end.q[yaw] - begin.q[yaw]) < 0.03
     assert abs(end.v[yaw]) < 0.01
 
 
 @pytest.mark.scenario
-def test_standing_legs_do_not_sag_when_their_owner_is_lost(gated: Gated) -> None:
+def test_standing_legs_do_not_sag_when_owner_is_revoked(gated: Gated) -> None:
     sim = gated.sim
     gated.gate.submit_set_points(gated.token, sim.robot.posture("PoseInit").angles)
     gated.slots(1.0)
@@ -74,7 +74,7 @@ def test_standing_legs_do_not_sag_when_their_owner_is_lost(gated: Gated) -> None
     assert (
         np.abs(sim.read().target - begin.q) <= holding_lags(sim.robot) + 0.002
     ).all()
-    assert (sim.read().target == target).all(), "the lag that carries is left"
+    assert (sim.read().target == target).all(), "the load-carrying lag must stay"
     assert np.rad2deg(np.abs(end.q - begin.q).max()) < 0.1
     assert abs(end.base_position[2] - begin.base_position[2]) < 1e-4
     assert not end.has_fallen

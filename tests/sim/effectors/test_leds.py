@@ -1,4 +1,4 @@
-"""LEDs fade on a straight line, in the steps of the device manager and of the LED."""
+"""LEDs fade linearly, in the steps of the device manager and of the LED."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def leds(nao: Robot, clock: Clock) -> SimulatedLeds:
     return SimulatedLeds(nao, DT, clock)
 
 
-def test_a_robot_begins_dark_with_all_its_leds(nao: Robot, leds: SimulatedLeds) -> None:
+def test_all_leds_are_off_initially(nao: Robot, leds: SimulatedLeds) -> None:
     shapes = {group.name: leds.state(group.name).shape for group in leds.groups}
     assert shapes["LeftFaceLeds"] == (8, 3)
     assert shapes["BrainLeds"] == (12, 1)
@@ -48,12 +48,12 @@ def test_a_robot_begins_dark_with_all_its_leds(nao: Robot, leds: SimulatedLeds) 
     assert not any(leds.state(group.name).any() for group in leds.groups)
 
 
-def test_without_a_fade_a_colour_is_there_at_once(leds: SimulatedLeds) -> None:
+def test_a_colour_without_fade_applies_at_once(leds: SimulatedLeds) -> None:
     leds.fade({"ChestLeds": of(1.0, 0.0, 0.5)})
     assert_array_equal(leds.state("ChestLeds"), [[1.0, 0.0, 127 / 254]])
 
 
-def test_each_led_of_a_group_may_have_its_own_colour(leds: SimulatedLeds) -> None:
+def test_each_led_of_a_group_can_have_a_different_colour(leds: SimulatedLeds) -> None:
     rising = np.linspace(0.0, 1.0, 10)[:, None]
     leds.fade({"LeftEarLeds": LedSetting(colours=rising)})
     assert_allclose(leds.state("LeftEarLeds"), rising, atol=0.5 / 15)
@@ -63,7 +63,7 @@ def test_each_led_of_a_group_may_have_its_own_colour(leds: SimulatedLeds) -> Non
 def test_a_fade_is_a_straight_line_in_steps_of_10_ms(
     leds: SimulatedLeds, clock: Clock
 ) -> None:
-    """By hand: 254 levels above dark in 2.54 s are one a cycle."""
+    """By hand: 254 levels in 2.54 s are one level per cycle."""
     leds.fade({"ChestLeds": of(1.0, 0.0, 0.0, fade_s=2.54)})
     seen = []
     for clock.tick in range(2600):
@@ -84,7 +84,7 @@ def test_brightness_has_the_levels_of_the_led(
     assert len(chest) == 255
 
 
-def test_a_new_setting_goes_on_from_what_is_there(
+def test_a_new_fade_starts_from_the_current_colour(
     leds: SimulatedLeds, clock: Clock
 ) -> None:
     leds.fade({"ChestLeds": of(1.0, 0.0, 0.0, fade_s=1.0)})
@@ -103,7 +103,7 @@ def test_a_new_setting_goes_on_from_what_is_there(
     fade_s=st.floats(0.0, 2.0),
     ticks=st.lists(st.integers(0, 3000), min_size=2, max_size=6),
 )
-def test_a_fade_never_leaves_its_ends_nor_turns_back(
+def test_a_fade_is_monotonic_and_within_its_end_values(
     nao: Robot, first: float, second: float, fade_s: float, ticks: list[int]
 ) -> None:
     clock = Clock()
@@ -120,7 +120,7 @@ def test_a_fade_never_leaves_its_ends_nor_turns_back(
     assert abs(leds.state("BrainLeds")[0, 0] - second) <= 0.5 / 15 + ATOL
 
 
-def test_a_group_that_is_not_there_is_named(leds: SimulatedLeds) -> None:
+def test_an_unknown_group_is_named(leds: SimulatedLeds) -> None:
     with pytest.raises(UnknownName, match="LED group 'ChestLed' is not in robot 'nao"):
         leds.state("ChestLed")
 
@@ -141,7 +141,7 @@ def test_leds_of_a_simulated_robot_fade_with_its_time(
     sim.forget(kept)
 
 
-def test_a_refused_command_lights_nothing(nao: Robot, simulate: Simulate) -> None:
+def test_a_rejected_command_changes_no_led(nao: Robot, simulate: Simulate) -> None:
     sim = simulate(nao, SimulationCfg(), "PoseInit")
     for bad in (
         Command(leds={"ChestLeds": of(1.0, 1.0, 1.0), "BrainLeds": of(1.0, 0.0)}),
@@ -152,7 +152,7 @@ def test_a_refused_command_lights_nothing(nao: Robot, simulate: Simulate) -> Non
     assert not sim.leds.state("ChestLeds").any()
 
 
-def test_robots_without_leds_have_none(two_leg: Robot) -> None:
+def test_a_robot_without_leds_has_no_led_groups(two_leg: Robot) -> None:
     assert SimulatedLeds(two_leg, DT, Clock()).groups == ()
 
 

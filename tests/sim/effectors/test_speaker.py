@@ -1,4 +1,4 @@
-"""What was heard, when, and how it sounds in a file."""
+"""Utterances of the speaker, their times and the sound file."""
 
 from math import sin, tau
 from pathlib import Path
@@ -51,7 +51,7 @@ def test_chunks_without_a_gap_are_one_utterance() -> None:
     assert heard(speaker) == [("hello", 1.0, 1.995, True)]
 
 
-def test_a_pause_or_another_label_begins_a_new_one() -> None:
+def test_a_pause_or_a_new_label_starts_a_new_utterance() -> None:
     speaker = SimulatedSpeaker()
     play(speaker, 0, chunk("hello"))
     play(speaker, 1, chunk("hello"))
@@ -64,14 +64,14 @@ def test_a_pause_or_another_label_begins_a_new_one() -> None:
     ]
 
 
-def test_after_its_end_the_same_sound_is_a_second_one() -> None:
+def test_a_sound_repeated_after_its_end_is_a_new_one() -> None:
     speaker = SimulatedSpeaker()
     play(speaker, 0, chunk("beep", is_last=True))
     play(speaker, 1, chunk("beep", is_last=True))
     assert heard(speaker) == [("beep", 0.0, 0.01, True), ("beep", 0.01, 0.02, True)]
 
 
-def test_what_was_handed_out_does_not_grow() -> None:
+def test_returned_utterances_are_snapshots() -> None:
     speaker = SimulatedSpeaker()
     play(speaker, 0, chunk("hello"))
     before = speaker.utterances
@@ -80,7 +80,7 @@ def test_what_was_handed_out_does_not_grow() -> None:
     assert before == (whole,)
 
 
-def test_a_chunk_that_is_too_long_is_told_how_long_it_may_be() -> None:
+def test_error_for_a_long_chunk_states_the_maximum_length() -> None:
     speaker = SimulatedSpeaker()
     play(speaker, 0, chunk("hello", 161))
     said = (
@@ -94,7 +94,7 @@ def test_a_chunk_that_is_too_long_is_told_how_long_it_may_be() -> None:
         speaker.check(chunk("no"), 0.0)
 
 
-def test_a_part_of_a_sample_is_no_overlap() -> None:
+def test_a_fraction_of_a_sample_is_no_overlap() -> None:
     """At 22 050 Hz a slot has 220.5 samples: 221 and 220 in turn."""
     speaker = SimulatedSpeaker()
     for slot in range(20):
@@ -103,7 +103,7 @@ def test_a_part_of_a_sample_is_no_overlap() -> None:
     assert heard(speaker) == [("song", 0.0, 0.19 + round(220 / 22050, 9), True)]
 
 
-def test_a_recording_is_what_was_heard_with_its_silence() -> None:
+def test_a_recording_contains_utterances_and_silence() -> None:
     speaker = SimulatedSpeaker()
     play(speaker, 2, chunk("a", 160, 1.0))
     play(speaker, 3, chunk("a", 40, -1.0))
@@ -115,7 +115,7 @@ def test_a_recording_is_what_was_heard_with_its_silence() -> None:
     assert_array_equal(speaker.recording(0.025, RATE), by_hand[:400])
 
 
-def test_sound_of_another_rate_keeps_its_time_and_pitch() -> None:
+def test_resampling_keeps_duration_and_pitch() -> None:
     speaker = SimulatedSpeaker()
     wave = np.array([0.8 * sin(tau * 440 * i / 48000) for i in range(48000)])
     for slot in range(100):
@@ -130,12 +130,12 @@ def test_sound_of_another_rate_keeps_its_time_and_pitch() -> None:
     assert_allclose(samples, by_hand, atol=1e-4)
 
 
-def test_a_sound_file_opens_elsewhere(tmp_path: Path) -> None:
+def test_a_written_sound_file_is_valid_wav(tmp_path: Path) -> None:
     speaker = SimulatedSpeaker()
     play(speaker, 1, chunk("a", 160, -0.25))
     samples = speaker.recording(0.03, RATE)
     path = tmp_path / "run.wav"
-    for _ in range(2):  # in place of the first
+    for _ in range(2):  # the second replaces the first
         write_wav(path, samples, RATE)
     rate, read = wavfile.read(path)
     assert rate == RATE
@@ -143,9 +143,7 @@ def test_a_sound_file_opens_elsewhere(tmp_path: Path) -> None:
     assert_array_equal(read, samples)
 
 
-def test_a_simulated_robot_keeps_what_it_was_told(
-    nao: Robot, simulate: Simulate
-) -> None:
+def test_a_simulated_robot_keeps_its_utterances(nao: Robot, simulate: Simulate) -> None:
     sim = simulate(nao, SimulationCfg(), "PoseInit")
     for _ in range(3):
         sim.write(Command(sound=chunk("hello")))
@@ -161,7 +159,7 @@ def test_a_simulated_robot_keeps_what_it_was_told(
     sim.forget(kept)
 
 
-def test_a_refused_command_is_not_heard(nao: Robot, simulate: Simulate) -> None:
+def test_a_rejected_command_plays_no_sound(nao: Robot, simulate: Simulate) -> None:
     sim = simulate(nao, SimulationCfg(), "PoseInit")
     sim.write(Command(sound=chunk("hello")))
     before = sim.read().stiffness

@@ -21,7 +21,7 @@ class Oracle:
     def __init__(self, robot: Robot, rotors: bool = False) -> None:
         """Read the URDF; `rotors` puts the rotors into the links as PyBullet has them.
 
-        J N² a aᵀ in each moved body, `INNER_SHARE` of it in the one on which it hangs.
+        J N² a aᵀ in each moved body, `INNER_SHARE` of it in its parent.
         """
         self.robot = robot
         self.model = pin.buildModelFromUrdf(str(robot.urdf), pin.JointModelFreeFlyer())
@@ -138,7 +138,7 @@ class Oracle:
     def static_torques(
         self, q: FloatArray, contacts: Iterable[tuple[str, FloatArray, FloatArray]]
     ) -> tuple[FloatArray, FloatArray]:
-        """Return what holds the body still: S τ = g(q) - Σ Jᵀ f.
+        """Return the torques of static balance: S τ = g(q) - Σ Jᵀ f.
 
         Args:
             q: configuration.

@@ -1,4 +1,4 @@
-"""A body without legs is mounted: it has no feet to feel, and cannot fall."""
+"""A body without legs is mounted: it has no foot sensors and cannot fall."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ ATOL_BASE = 1e-9  # m; a fixed base is placed once and never integrated
 
 
 @pytest.mark.requirement("RM-41")
-def test_a_torso_stays_where_it_is_mounted(nao: Robot, simulate: Simulate) -> None:
+def test_a_mounted_torso_does_not_move(nao: Robot, simulate: Simulate) -> None:
     sim = simulate(nao.with_body("T14"), SimulationCfg(), "Stand")
     before = sim.truth().base_position
     for _ in range(200):
@@ -27,9 +27,7 @@ def test_a_torso_stays_where_it_is_mounted(nao: Robot, simulate: Simulate) -> No
 
 
 @pytest.mark.requirement("RM-41")
-def test_absent_legs_feel_nothing_and_heat_nothing(
-    nao: Robot, simulate: Simulate
-) -> None:
+def test_absent_legs_have_no_force_and_no_heat(nao: Robot, simulate: Simulate) -> None:
     torso = nao.with_body("T14")
     sim = simulate(torso, SimulationCfg(), "Stand")
     sim.step(500)
@@ -41,9 +39,7 @@ def test_absent_legs_feel_nothing_and_heat_nothing(
 
 
 @pytest.mark.requirement("RM-42")
-def test_its_arms_move_as_those_of_a_whole_robot(
-    nao: Robot, simulate: Simulate
-) -> None:
+def test_its_arms_move_as_on_a_complete_robot(nao: Robot, simulate: Simulate) -> None:
     joint = nao.joint_index("LShoulderPitch")
     target = nao.posture("Stand").angles.copy()
     target[joint] -= 0.5
@@ -57,7 +53,7 @@ def test_its_arms_move_as_those_of_a_whole_robot(
 
 
 @pytest.mark.requirement("RM-41")
-def test_absent_legs_are_not_seen(nao: Robot, simulate: Simulate) -> None:
+def test_absent_legs_are_not_rendered(nao: Robot, simulate: Simulate) -> None:
     counts = []
     for body in ("H25", "T14"):
         sim = simulate(nao.with_body(body), SimulationCfg(), "Stand")
@@ -69,7 +65,7 @@ def test_absent_legs_are_not_seen(nao: Robot, simulate: Simulate) -> None:
     assert counts[1] < 0.8 * counts[0]
 
 
-def test_a_repair_gives_a_body_no_legs(nao: Robot, simulate: Simulate) -> None:
+def test_repair_does_not_add_absent_legs(nao: Robot, simulate: Simulate) -> None:
     sim = simulate(nao.with_body("T14"), SimulationCfg(), "Stand")
     sim.fail_motors(["HeadYaw", "LKneePitch"])
     assert sim.failed_motors == ("HeadYaw",)

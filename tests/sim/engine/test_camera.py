@@ -11,7 +11,7 @@ points = st.tuples(*[st.floats(-0.3, 0.3)] * 3)
 
 
 @given(points)
-def test_a_pixels_ray_leads_back_to_the_point(
+def test_a_pixel_ray_passes_through_its_point(
     point: tuple[float, float, float],
 ) -> None:
     camera = Camera(eye=(2.0, 1.0, 0.8), target=(0.0, 0.0, 0.2), width=400, height=300)
@@ -24,7 +24,7 @@ def test_a_pixels_ray_leads_back_to_the_point(
 
 
 @given(points)
-def test_the_matrices_project_as_the_pixels_say(
+def test_matrices_and_pixels_give_the_same_projection(
     point: tuple[float, float, float],
 ) -> None:
     camera = Camera(eye=(1.0, -2.0, 1.0), target=(0.0, 0.1, 0.2))
@@ -36,7 +36,7 @@ def test_the_matrices_project_as_the_pixels_say(
     assert clip[3] == pytest.approx(depth)
 
 
-def test_what_is_seen_lies_on_the_robot() -> None:
+def test_rendered_points_lie_on_the_robot() -> None:
     """The standing robot's extent, from pixels and depths alone."""
     robot = load_robot(default_robot_folder())
     from nao_testbed.sim.engine.bullet_engine import BulletEngine
@@ -47,7 +47,7 @@ def test_what_is_seen_lies_on_the_robot() -> None:
             robot.posture("StandZero").angles, np.array([0.1, 0.2, 0.5]), np.eye(4)[3]
         )
         head, _ = engine.link_pose("Head")
-        # From far off, so that the outline is the extent.
+        # A distant camera: the outline is the extent.
         picture = engine.render(
             Camera(
                 eye=(20.1, 0.2, 0.5),

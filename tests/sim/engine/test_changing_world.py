@@ -1,4 +1,4 @@
-"""What an experiment may change while the robot stands: ground, temperature, pushes."""
+"""Changes of the world during a stand: ground, temperature, pushes."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def stand(robot: Robot, world: WorldCfg | None = None) -> SimulatedRobot:
 
 
 @pytest.mark.slow
-def test_a_ground_that_turns_slowly_is_the_slope_that_it_becomes(nao: Robot) -> None:
+def test_a_slowly_tilted_ground_equals_a_fixed_slope(nao: Robot) -> None:
     """The centre of pressure moves as if the robot had been placed on that slope."""
     turned, placed = stand(nao), stand(nao, WorldCfg(slope_deg=2.0))
     try:
@@ -32,9 +32,9 @@ def test_a_ground_that_turns_slowly_is_the_slope_that_it_becomes(nao: Robot) -> 
             turned.engine.ground_normal, placed.engine.ground_normal
         )
         up_turned = turned.truth().base_quaternion
-        assert 2.0 * np.arcsin(abs(up_turned[1])) > np.deg2rad(1.0), "it leans with it"
+        assert 2.0 * np.arcsin(abs(up_turned[1])) > np.deg2rad(1.0), "no lean"
         load = [sim.read().fsr.sum() for sim in (turned, placed)]
-        # 53 N of weight; the feet stuck in another way.
+        # 53 N of weight; the feet stick in a different state.
         np.testing.assert_allclose(load[0], load[1], atol=2.0)
     finally:
         turned.close()
@@ -56,7 +56,7 @@ def test_without_friction_a_slope_lets_the_robot_slide(nao: Robot) -> None:
         sim.close()
 
 
-def test_a_motor_takes_a_temperature_and_cools_from_there(nao: Robot) -> None:
+def test_a_motor_cools_from_a_set_temperature(nao: Robot) -> None:
     sim = stand(nao)
     try:
         motor = nao.motor_names.index("HeadYaw")
@@ -78,7 +78,7 @@ def test_a_motor_takes_a_temperature_and_cools_from_there(nao: Robot) -> None:
 
 
 def test_a_push_at_the_centre_of_mass_gives_its_momentum(nao: Robot) -> None:
-    """In the air a force F for a time t changes the momentum of all links by F t."""
+    """In the air a force F during t changes the total momentum by F t."""
     sim = stand(nao, WorldCfg(gravity=0.0))
     try:
         masses = np.array([link.mass for link in nao.links])
@@ -99,16 +99,14 @@ def test_a_push_at_the_centre_of_mass_gives_its_momentum(nao: Robot) -> None:
 
 
 @pytest.mark.parametrize("name", ["pybullet", "mujoco"])
-def test_a_push_that_waits_is_part_of_a_kept_state(
-    nao: Robot, name: EngineName
-) -> None:
-    """It acts once in each course that goes on from there; a later one in none."""
+def test_a_pending_push_is_part_of_a_snapshot(nao: Robot, name: EngineName) -> None:
+    """It acts once after each restore; a push after the snapshot does not act."""
     engine = make_engine(nao, WorldCfg(engine=name, gravity=0.0))
     try:
         engine.place(nao.posture("Stand").angles, np.array([0.0, 0.0, 2.0]), UP)
 
         def momenta() -> list[float]:
-            """Return the robot's momentum ahead after each of some steps, in N·s."""
+            """Return the robot's forward momentum after each of four steps, in N·s."""
             found = []
             for _ in range(4):
                 engine.step()
@@ -140,7 +138,7 @@ def test_a_push_that_waits_is_part_of_a_kept_state(
 
 @pytest.mark.parametrize("force", [[1.0, 2.0], 1.0])
 @pytest.mark.parametrize("name", ["pybullet", "mujoco"])
-def test_a_push_that_is_no_force_is_refused_and_nothing_waits(
+def test_an_invalid_push_is_rejected_and_not_queued(
     nao: Robot, name: EngineName, force: object
 ) -> None:
     sim = stand(nao, WorldCfg(engine=name))
@@ -156,10 +154,10 @@ def test_a_push_that_is_no_force_is_refused_and_nothing_waits(
 
 @pytest.mark.slow
 @pytest.mark.scenario
-def test_a_solver_that_stops_earlier_stands_alike(nao: Robot) -> None:
-    """Feet that press against each other, 20 s: as the setting's docstring says.
+def test_a_looser_solver_gives_the_same_stand(nao: Robot) -> None:
+    """Compare 20 s with feet pressed against each other on both settings.
 
-    They touch down a little differently; from then on they hold, on either setting.
+    The touch-down differs slightly; afterwards the feet do not creep on either.
     """
     worlds = (WorldCfg(), WorldCfg(solver_residual=1e-5))
     tau2, angles, crept = [], [], []
@@ -174,5 +172,5 @@ def test_a_solver_that_stops_earlier_stands_alike(nao: Robot) -> None:
         crept.append(np.abs(angles[-1] - settled).max())
         sim.close()
     assert tau2[1] == pytest.approx(tau2[0], rel=1e-3)
-    assert not np.array_equal(angles[0], angles[1]), "the setting did nothing"
+    assert not np.array_equal(angles[0], angles[1]), "the setting had no effect"
     assert max(crept) < np.deg2rad(0.001), crept

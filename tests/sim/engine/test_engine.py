@@ -29,7 +29,7 @@ from tests.sim.engine.oracle import Oracle
 
 MakeEngine = Callable[[Robot, WorldCfg], BulletEngine]
 
-ATOL_POSE = 1e-6  # m and rad, the engine keeps its base pose to 3e-7
+ATOL_POSE = 1e-6  # m and rad, the engine stores its base pose to 3e-7
 ENERGY_LOSS = 2e-4  # of the kinetic energy in 0.2 s: second order of the step
 
 UPRIGHT = np.array([0.0, 0.0, 0.0, 1.0])
@@ -79,7 +79,7 @@ def test_roll_pitch_yaw_survive_gimbal_lock(pitch: float) -> None:
 
 
 @pytest.mark.parametrize("name", ["nao", "two_leg"])
-def test_engine_frames_and_masses_are_those_of_the_plain_urdf(
+def test_engine_frames_and_masses_match_the_plain_urdf(
     name: str, engine: MakeEngine, request: pytest.FixtureRequest
 ) -> None:
     import pybullet as p
@@ -117,10 +117,10 @@ def test_engine_frames_and_masses_are_those_of_the_plain_urdf(
 
 
 @pytest.mark.parametrize("name", ["nao", "two_leg"])
-def test_bullet_urdf_holds_the_moments_with_the_rotor(
+def test_bullet_urdf_moments_include_the_rotor(
     name: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """A rotor in the moved link and c of it in the inner one: frame and moments."""
+    """A rotor in the moved link and a share c in the inner one: frame and moments."""
     robot: Robot = request.getfixturevalue(name)
     oracle = Oracle(robot, rotors=True)
     path, inertias = write_bullet_urdf(robot, str(tmp_path))
@@ -161,7 +161,7 @@ def test_a_payload_is_part_of_its_link(
     assert_allclose(inertia, both.inertia, atol=1e-7 * np.abs(both.inertia).max())
 
 
-def test_soles_bear_the_payload_too(nao: Robot) -> None:
+def test_soles_carry_the_payload(nao: Robot) -> None:
     load = Payload(link="l_gripper", mass_kg=0.5)
     weights = []
     for payloads in ((), (load,)):
@@ -224,7 +224,7 @@ def flight(world: BulletEngine, oracle: Oracle) -> tuple[float, float]:
         world.step()
     after = energies()
     within = (q > robot.lower) & (q < robot.upper)
-    assert within.all(), "a joint reached its stop: not a test of damping"
+    assert within.all(), "a joint reached its stop"
     return sum(after) - sum(before), before[0]
 
 
@@ -234,8 +234,8 @@ def test_a_thrown_limp_robot_keeps_its_energy(
 ) -> None:
     """No hidden damping: kinetic plus potential energy of the flight, by Pinocchio.
 
-    The engine's steps are of first order: the drift halves with the step, and what
-    is left for a step of none, 2 E(h/2) - E(h), is what damping takes.
+    The engine is of first order: the drift halves with the step. The extrapolation
+    to a zero step, 2 E(h/2) - E(h), is the loss by damping.
     """
     robot: Robot = request.getfixturevalue(name)
     oracle = Oracle(robot)
@@ -248,7 +248,7 @@ def test_a_thrown_limp_robot_keeps_its_energy(
 def test_the_ground_rises_ahead_by_the_slope(
     slope_deg: float, two_leg: Robot, engine: MakeEngine
 ) -> None:
-    """A metre ahead the ground is nearer by sin(slope), a metre aside it is not."""
+    """One metre ahead the ground is nearer by sin(slope); one metre aside it is not."""
     world = engine(two_leg, WorldCfg(slope_deg=slope_deg))
     q = np.zeros(len(two_leg.joints))
     clearances = []
@@ -272,10 +272,10 @@ def test_a_window_without_a_display_is_refused(
         BulletEngine(two_leg, WorldCfg(gui=True))
 
 
-def test_the_window_shows_the_robot_near_and_no_panels(
+def test_window_is_close_to_the_robot_without_panels(
     two_leg: Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its calls, since no display is needed for the tests."""
+    """Check the calls only: no display is needed."""
     told: list[tuple[object, ...]] = []
     looks: list[dict[str, object]] = []
     connect = p.connect
@@ -290,7 +290,7 @@ def test_the_window_shows_the_robot_near_and_no_panels(
     engine = BulletEngine(two_leg, WorldCfg(gui=True))
     assert (p.COV_ENABLE_GUI, 0) in told
     assert (p.COV_ENABLE_DEPTH_BUFFER_PREVIEW, 0) in told
-    assert not looks, "the robot has no place yet"
+    assert not looks, "the robot is not placed yet"
     q = two_leg.posture("Stand").angles
     engine.place(q, np.array([0.0, 0.0, 0.5]), np.array([0.0, 0.0, 0.0, 1.0]))
     engine.close()
@@ -298,8 +298,8 @@ def test_the_window_shows_the_robot_near_and_no_panels(
     distance, target = look["cameraDistance"], look["cameraTargetPosition"]
     assert isinstance(distance, float)
     assert isinstance(target, list)
-    assert 0.2 < distance < 1.0, "of a robot of almost a metre"
-    assert 0.1 < target[2] < 0.6, "its middle"
+    assert 0.2 < distance < 1.0, "the robot is almost 1 m tall"
+    assert 0.1 < target[2] < 0.6, "the middle of the robot"
 
 
 def test_messages(messages: Messages) -> None:

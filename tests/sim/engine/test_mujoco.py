@@ -26,7 +26,7 @@ from tests.sim.engine.oracle import Oracle
 
 pytest.importorskip("mujoco")
 
-ATOL_POSE = 1e-6  # m and rad, PyBullet keeps its base pose to 3e-7
+ATOL_POSE = 1e-6  # m and rad, PyBullet stores its base pose to 3e-7
 ATOL_STAND = 0.02  # N·m, aligned stand: two contact models
 ATOL_TILT = 6e-6  # rad, half a count of a leg's encoder
 MUJOCO = WorldCfg(engine="mujoco")
@@ -42,7 +42,7 @@ def engines(nao: Robot) -> Iterator[tuple[Engine, Engine]]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_both_engines_have_the_links_at_the_same_places(
+def test_both_engines_agree_on_link_positions(
     nao: Robot, engines: tuple[Engine, Engine], seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -66,8 +66,8 @@ def test_both_engines_have_the_links_at_the_same_places(
         assert_allclose(one, sign * other, atol=ATOL_POSE)
 
 
-def test_a_torso_is_mounted_as_high_as_on_pybullet(nao: Robot) -> None:
-    """At the height of its legs, which are not there: its hands touch no ground."""
+def test_a_torso_is_mounted_at_the_same_height(nao: Robot) -> None:
+    """At the height that the legs would give: the hands touch no ground."""
     torso, posture = nao.with_body("T14"), nao.posture("Stand")
     heights = []
     for world in (WorldCfg(engine="pybullet"), MUJOCO):
@@ -139,9 +139,9 @@ def test_a_push_and_torques_accelerate_the_robot_as_pinocchio_says(
 def test_rotors_in_the_links_add_to_the_inertia_in_pitch(
     nao: Robot, posture: str, more: float
 ) -> None:
-    """Of the locked robot about its centre of mass, before the torque that corrects it.
+    """Compare the locked robot about its centre of mass, without the correcting torque.
 
-    As docs/measured/engines.md says.
+    See docs/measured/engines.md.
     """
     moments = []
     for rotors in (False, True):
@@ -159,7 +159,7 @@ def standing(robot: Robot, world: WorldCfg) -> SimulatedRobot:
 
 
 @pytest.mark.slow
-def test_an_aligned_stand_asks_the_same_torques_of_both_engines(nao: Robot) -> None:
+def test_an_aligned_stand_needs_equal_torques_on_both_engines(nao: Robot) -> None:
     torques = []
     for world in (WorldCfg(engine="pybullet"), MUJOCO):
         sim = standing(nao, world)
@@ -168,8 +168,8 @@ def test_an_aligned_stand_asks_the_same_torques_of_both_engines(nao: Robot) -> N
     assert_allclose(torques[1], torques[0], atol=ATOL_STAND)
 
 
-def test_a_sole_that_presses_against_the_other_stays_flat(nao: Robot) -> None:
-    """Rigid contacts: the left foot, on four corners, tilts less than encoders tell."""
+def test_soles_pressed_against_each_other_stay_flat(nao: Robot) -> None:
+    """Rigid contacts: tilt of the left foot is below encoder resolution."""
     cfg = SimulationCfg(world=MUJOCO, misalignment_deg={"LAnklePitch": 2.0})
     sim = SimulatedRobot(nao, cfg, "PoseInit")
     sim.write(Command(target=nao.posture("PoseInit").angles))
@@ -181,7 +181,7 @@ def test_a_sole_that_presses_against_the_other_stays_flat(nao: Robot) -> None:
     sim.close()
 
 
-def test_the_ground_bears_the_weight_with_its_load(nao: Robot) -> None:
+def test_ground_reaction_equals_the_weight_with_payload(nao: Robot) -> None:
     load = Payload(link="torso", mass_kg=1.0)
     sim = standing(nao, replace(MUJOCO, payloads=(load,), slope_deg=3.0))
     weight = 9.81 * (sum(link.mass for link in nao.links) + 1.0)
@@ -194,7 +194,7 @@ def test_the_ground_bears_the_weight_with_its_load(nao: Robot) -> None:
     sim.close()
 
 
-def test_a_kept_state_goes_on_bit_for_bit(nao: Robot) -> None:
+def test_a_restored_state_continues_bit_for_bit(nao: Robot) -> None:
     sim = SimulatedRobot(nao, SimulationCfg(world=MUJOCO), "PoseInit")
     kept = sim.snapshot()
     ends = []
@@ -225,7 +225,7 @@ def test_a_smooth_ground_lets_a_pushed_robot_slide(nao: Robot) -> None:
     assert abs(ways[0]) < 1e-5
 
 
-def test_boxes_are_felt_seen_and_refused(nao: Robot) -> None:
+def test_boxes_make_contact_appear_and_are_validated(nao: Robot) -> None:
     wall = Obstacle.at("wall", "0.1,2,2@1.05,0,1")
     engine = make_engine(nao, replace(MUJOCO, obstacles=(wall,)))
     place_at_rest(engine, nao, nao.posture("PoseInit"))
@@ -250,7 +250,7 @@ def test_boxes_are_felt_seen_and_refused(nao: Robot) -> None:
 def test_a_state_that_is_not_finite_stops_the_run(
     two_leg: Robot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """MuJoCo would place the robot anew and go on; and write a log beside the run."""
+    """MuJoCo would reset the robot, continue and write a log file."""
     monkeypatch.chdir(tmp_path)
     sim = SimulatedRobot(two_leg, SimulationCfg(world=MUJOCO), "Stand")
     sim.step(10)
@@ -261,7 +261,7 @@ def test_a_state_that_is_not_finite_stops_the_run(
     assert not list(tmp_path.iterdir())
 
 
-def test_where_there_is_no_pybullet_it_says_who_may_have_it() -> None:
+def test_missing_pybullet_error_lists_supported_pythons() -> None:
     code = (
         "import sys; sys.modules['pybullet'] = None\n"
         "from nao_testbed.sim.engine import engine_version\n"
@@ -275,7 +275,7 @@ def test_where_there_is_no_pybullet_it_says_who_may_have_it() -> None:
     assert "Python 3.11 to 3.13" in ran.stderr
 
 
-def test_what_it_lacks_it_says(nao: Robot) -> None:
+def test_unsupported_features_raise_feature_missing(nao: Robot) -> None:
     with pytest.raises(FeatureMissing, match="--servo torque"):
         SimulationCfg(world=MUJOCO, servo=ServoCfg(kind="pybullet"))
     with pytest.raises(FeatureMissing, match=r"window.*--engine pybullet"):

@@ -1,4 +1,4 @@
-"""MuJoCo's compiled ticks are those that Python would make, one by one."""
+"""MuJoCo's compiled ticks equal single ticks in Python."""
 
 import signal
 import threading
@@ -23,7 +23,7 @@ PUSHED = 20
 
 
 def _bent(nao: Robot) -> Body:
-    """Return a robot on a slope whose joints are on their way."""
+    """Return a robot on a slope with moving joints."""
     world = WorldCfg(engine="mujoco", slope_deg=2.0)
     body = Body(nao, world, ServoCfg(), np.zeros(len(nao.joints)), "PoseInit")
     body.servo.target += 0.1
@@ -35,7 +35,7 @@ def _push(engine: Engine) -> None:
     engine.push("torso", FORCE, engine.link_com("torso"))
 
 
-def test_compiled_ticks_are_those_of_python(nao: Robot) -> None:
+def test_compiled_ticks_equal_python_ticks(nao: Robot) -> None:
     """Angles, velocities, torques, sums of squares, ring and loads, bit for bit."""
     compiled, written = _bent(nao), _bent(nao)
     assert compiled.run(PUSHED)
@@ -68,7 +68,7 @@ def test_compiled_ticks_are_those_of_python(nao: Robot) -> None:
 
 
 def _stood(nao: Robot, pieces: list[int]) -> Truth:
-    """Return the truth after so many ticks at a time."""
+    """Return the truth after stepping by these numbers of ticks."""
     cfg = SimulationCfg(world=WorldCfg(engine="mujoco"), seed=3)
     sim = SimulatedRobot(nao, cfg, "PoseInit")
     for ticks in pieces:
@@ -78,7 +78,7 @@ def _stood(nao: Robot, pieces: list[int]) -> Truth:
     return truth
 
 
-def test_it_is_all_the_same_how_many_ticks_are_asked_for(nao: Robot) -> None:
+def test_result_does_not_depend_on_ticks_per_call(nao: Robot) -> None:
     at_once = _stood(nao, [200])
     for pieces in ([1] * 200, [7] * 28 + [4], [3, 197]):
         truth = _stood(nao, pieces)
@@ -87,8 +87,8 @@ def test_it_is_all_the_same_how_many_ticks_are_asked_for(nao: Robot) -> None:
             assert_array_equal(getattr(truth, name), getattr(at_once, name))
 
 
-def test_what_is_not_finite_stops_at_its_tick(nao: Robot) -> None:
-    """It stands in the ring; the engine is not stepped any more."""
+def test_a_non_finite_state_stops_at_its_tick(nao: Robot) -> None:
+    """The ring holds it; the engine is not stepped again."""
     body = _bent(nao)
     pushed = int(body.last_second.n_pushed[0])
     assert body.run(5)
@@ -103,25 +103,25 @@ def test_what_is_not_finite_stops_at_its_tick(nao: Robot) -> None:
     assert body.clock[0] == 6
 
 
-def _stand_for_ever(sim: SimulatedRobot) -> None:
+def _step_forever(sim: SimulatedRobot) -> None:
     while True:
         sim.step(20)
 
 
-def test_a_stop_leaves_the_clock_with_the_engine(nao: Robot) -> None:
-    """Though the signal comes while the compiled ticks run."""
+def test_an_interrupt_keeps_clock_and_engine_in_step(nao: Robot) -> None:
+    """The signal arrives while the compiled ticks run."""
     sim = SimulatedRobot(nao, SimulationCfg(world=WorldCfg(engine="mujoco")), "Stand")
     sim.step(20)
-    # Python's own: a library that another test imports leaves its handler in force.
+    # Python's default: a library that another test imports sets its own handler.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     signals = threading.Timer(0.2, signal.raise_signal, (signal.SIGINT,))
     signals.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            _stand_for_ever(sim)
+            _step_forever(sim)
     finally:
         signal.signal(signal.SIGINT, before)
-    state = vars(sim.engine)["_d"]  # whose clock began with the touch-down
+    state = vars(sim.engine)["_d"]  # its clock includes the touch-down
     assert sim.time_s + TOUCH_DOWN_S == pytest.approx(state.time, abs=1e-9)
     times = sim.last_second.times
     place = int(sim.last_second.n_pushed[0]) % len(times)

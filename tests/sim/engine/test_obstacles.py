@@ -1,4 +1,4 @@
-"""Boxes in the robot's way: where they are, what they do to it, who sees them."""
+"""Obstacle boxes: placement, contact forces, and detection by sensors."""
 
 import numpy as np
 import pinocchio as pin
@@ -30,7 +30,7 @@ def in_world(*obstacles: Obstacle, slope_deg: float = 0.0) -> SimulationCfg:
 
 
 def pressing(sim: SimulatedRobot, degrees: float, seconds: float = 2.0) -> None:
-    """Let the left arm of a standing robot rise by an angle, and wait."""
+    """Raise the left arm of a standing robot by an angle, and wait."""
     shoulder = sim.robot.joint_index("LShoulderPitch")
     target = sim.robot.posture("Stand").angles.copy()
     for part in np.linspace(0.0, 1.0, 50):
@@ -43,7 +43,7 @@ def pressing(sim: SimulatedRobot, degrees: float, seconds: float = 2.0) -> None:
 
 @pytest.fixture(scope="module")
 def pressed(simulate: Simulate, nao: Robot) -> SimulatedRobot:
-    """A robot whose left arm is told to rise by 30 degrees, under a table's edge."""
+    """A robot that raises its left arm by 30 degrees under a table's edge."""
     sim = simulate(nao, in_world(TABLE), "Stand")
     pressing(sim, 30.0)
     return sim
@@ -106,7 +106,7 @@ def test_a_shoulder_at_its_limit_presses_with_its_torque_over_its_lever(
 
 
 @pytest.mark.requirement("ST-27")
-def test_what_is_far_away_changes_no_digit(simulate: Simulate, nao: Robot) -> None:
+def test_a_distant_obstacle_changes_no_digit(simulate: Simulate, nao: Robot) -> None:
     alone = simulate(nao, in_world(), "Stand")
     far = simulate(nao, in_world(Obstacle.at("wall", "1,1,1@9,9,0.5")), "Stand")
     for sim in (alone, far):
@@ -117,7 +117,7 @@ def test_what_is_far_away_changes_no_digit(simulate: Simulate, nao: Robot) -> No
 
 
 def hit(engine: Engine, origin: tuple[float, float, float]) -> float:
-    """Return how far ahead of a place the first thing is, up to 5 m."""
+    """Return the distance ahead to the first hit, up to 5 m."""
     ahead = np.array([[1.0, 0.0, 0.0]])
     distance, _ = engine.cast(np.array(origin), ahead, 5.0)
     return float(distance[0])
@@ -135,7 +135,7 @@ def hit(engine: Engine, origin: tuple[float, float, float]) -> float:
         ("0.2,1,0.7@2,0,0.2", 1.9),
     ],
 )
-def test_a_box_is_where_it_is_said_to_be(nao: Robot, box: str, distance: float) -> None:
+def test_a_box_is_placed_where_specified(nao: Robot, box: str, distance: float) -> None:
     engine = make_engine(nao, WorldCfg(obstacles=(Obstacle.at("wall", box),)))
     try:
         engine.place(np.zeros(len(nao.joints)), np.array([0.0, 5.0, 1.0]), UPRIGHT)
@@ -147,7 +147,7 @@ def test_a_box_is_where_it_is_said_to_be(nao: Robot, box: str, distance: float) 
 UPRIGHT = np.array([0.0, 0.0, 0.0, 1.0])
 
 
-def test_on_a_slope_a_box_stands_on_the_slope(nao: Robot) -> None:
+def test_on_a_slope_a_box_is_placed_on_it(nao: Robot) -> None:
     """In the frame of the start, whose z is the ground's normal."""
     cfg = WorldCfg(obstacles=(Obstacle.at("wall", "0.2,1,1@2,0,0.5"),), slope_deg=10.0)
     engine = make_engine(nao, cfg)
@@ -163,20 +163,20 @@ def test_on_a_slope_a_box_stands_on_the_slope(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("ST-27")
-def test_sonars_and_cameras_see_it(simulate: Simulate, nao: Robot) -> None:
+def test_sonars_and_cameras_detect_it(simulate: Simulate, nao: Robot) -> None:
     wall = Obstacle.at("wall", "0.1,2,2@0.85,0,1")
     alone = simulate(nao, in_world(), "Stand")
     sim = simulate(nao, in_world(wall), "Stand")
     for one in (alone, sim):
         one.step(200)
-    assert_allclose(sim.read().sonar, 0.8 - 0.05, atol=0.05)  # they stand out by 5 cm
+    assert_allclose(sim.read().sonar, 0.8 - 0.05, atol=0.05)  # sonars protrude 5 cm
     assert (alone.read().sonar > 2.0).all()
     before, behind = (one.look("CameraTop", 160).rgb for one in (alone, sim))
     assert np.mean(np.any(before != behind, axis=-1)) > 0.9
 
 
-def test_a_robot_starts_clear_of_it(simulate: Simulate, nao: Robot) -> None:
-    """The message names obstacle and link, and how deep it stands in it."""
+def test_a_robot_must_start_clear_of_it(simulate: Simulate, nao: Robot) -> None:
+    """The message names obstacle, link and penetration depth."""
     step = Obstacle.at("step", "0.4,0.4,0.02@0,0,0.01")
     with pytest.raises(BadInput, match=r"'step' .*_ankle is 20\.\d mm inside.*move"):
         simulate(nao, in_world(step), "Stand")
@@ -189,7 +189,7 @@ def test_a_robot_starts_clear_of_it(simulate: Simulate, nao: Robot) -> None:
 
 
 def depth_in_wall(nao: Robot, x: float) -> float:
-    """Return how deep a foot stands in a wall of 10 cm with its middle at x, in m."""
+    """Return the depth of a foot in a wall of 10 cm centred at x, in m."""
     wall = Obstacle.at("wall", f"0.1,1,0.05@{x},0,0.025")
     engine = make_engine(nao, WorldCfg(obstacles=(wall,)))
     try:
@@ -201,8 +201,8 @@ def depth_in_wall(nao: Robot, x: float) -> float:
 
 @pytest.mark.slow
 @pytest.mark.requirement("ST-27")
-def test_a_sole_feels_a_block_below_it_and_no_wall_beside_it(nao: Robot) -> None:
-    """The sensors bear the weight on blocks as on the ground; a wall adds none."""
+def test_a_sole_measures_a_block_below_but_not_a_wall_beside(nao: Robot) -> None:
+    """On blocks the sensors read the weight as on the ground; a wall adds nothing."""
     blocks = obstacles_of({"block": "0.6,0.6,0.04@0,0,0.02", "wall": WALL})
     engine = make_engine(nao, WorldCfg(obstacles=blocks))
     try:
@@ -221,7 +221,7 @@ def test_a_sole_feels_a_block_below_it_and_no_wall_beside_it(nao: Robot) -> None
         fsr = np.zeros(len(nao.force_sensors))
         sensors = ForceSensors(nao, noise=False, resolution=False)
         sensors.read(engine, fsr, np.random.default_rng(0))
-        rubs = sum(  # the wall bears a little, by friction
+        rubs = sum(  # the wall carries a little by friction
             contact.force[2]
             for contact in engine.obstacle_contacts()
             if contact.obstacle == "wall"
@@ -230,7 +230,7 @@ def test_a_sole_feels_a_block_below_it_and_no_wall_beside_it(nao: Robot) -> None
         assert fsr.sum() == pytest.approx(weight - rubs, rel=0.02)
         forces = engine.obstacle_forces()
         pushed = forces["wall", "l_ankle"] + forces["wall", "r_ankle"]
-        # The friction of the block bears at most its coefficient times the weight.
+        # Friction on the block is at most its coefficient times the weight.
         assert pushed > 60.0 - engine.cfg.friction * weight
     finally:
         engine.close()
@@ -245,7 +245,7 @@ WALL = "0.1,1,0.2@0.158,0,0.1"
     position=st.tuples(*[st.floats(-10.0, 10.0)] * 3),
     yaw_deg=st.floats(-360.0, 360.0),
 )
-def test_a_box_is_read_as_it_is_written(
+def test_a_box_survives_writing_and_reading(
     size: tuple[float, float, float],
     position: tuple[float, float, float],
     yaw_deg: float,
@@ -257,8 +257,8 @@ def test_a_box_is_read_as_it_is_written(
     assert_allclose(again.yaw_deg, yaw_deg, rtol=1e-5)
 
 
-def test_fifty_boxes_stand_around_a_robot(simulate: Simulate, nao: Robot) -> None:
-    """And it goes on where a snapshot was taken, bit for bit."""
+def test_fifty_boxes_around_a_robot_restore(simulate: Simulate, nao: Robot) -> None:
+    """It continues from a snapshot bit for bit."""
     angles = np.linspace(0.0, 2.0 * np.pi, 50, endpoint=False)
     ring = [
         Obstacle.at(f"post {k}", f"0.05,0.05,0.5@{np.cos(a):.3f},{np.sin(a):.3f},0.25")

@@ -1,6 +1,6 @@
-"""Rotors in PyBullet: the joints feel them, the turning of the whole body does not.
+"""Rotors in PyBullet act on the joints, not on the rotation of the whole body.
 
-Pinocchio says what is right: M a + nle + diag(J N²) v̇ = τ. In PyBullet the links carry
+Pinocchio is the reference: M a + nle + diag(J N²) v̇ = τ. In PyBullet the links carry
 J N², and `sim.engine.rotors` corrects that with an acceleration that it predicts.
 """
 
@@ -33,7 +33,7 @@ ENGINES: tuple[EngineName, ...] = ("pybullet", "mujoco")
 UPRIGHT = np.array([0.0, 0.0, 0.0, 1.0])
 RTOL_SETTLED = 1e-4  # after 0.3 s, in which the robot moves a little
 RTOL_TIPPING = 0.01  # times of some 0.27 s are counted in ms
-RTOL_MOTION = 0.02  # the prediction follows late; wrong inertias are off by half
+RTOL_MOTION = 0.02  # the prediction lags; wrong inertias are off by half
 
 
 @pytest.fixture(params=["nao", "two_leg"])
@@ -49,7 +49,7 @@ def engine_of(robot: Robot, q: FloatArray) -> BulletEngine:
 
 
 def middle_pose(robot: Robot, rng: np.random.Generator) -> FloatArray:
-    """Return angles (n,) well off the stops."""
+    """Return angles (n,) far from the stops."""
     q: FloatArray = robot.lower + rng.uniform(0.25, 0.75) * (robot.upper - robot.lower)
     return q
 
@@ -57,7 +57,7 @@ def middle_pose(robot: Robot, rng: np.random.Generator) -> FloatArray:
 def test_torques_are_those_of_rotors_in_links_less_those_in_joints(
     robot: Robot,
 ) -> None:
-    """At any velocity and acceleration, as Pinocchio finds them."""
+    """Compare with Pinocchio at random velocities and accelerations."""
     rng = np.random.default_rng(2)
     bare, loaded = Oracle(robot), Oracle(robot, rotors=True)
     rotors = Rotors(robot, 1e-3, UPRIGHT.tolist())
@@ -96,7 +96,7 @@ def test_a_torque_accelerates_joints_and_base_as_pinocchio_says(
     """Weightless, from rest: (M + diag J N²) a = S τ, once the estimate has settled."""
     rng = np.random.default_rng(seed)
     joints = middle_pose(robot, rng)
-    tau = 1e-6 * rng.standard_normal(len(joints))  # it turns little in 0.3 s
+    tau = 1e-6 * rng.standard_normal(len(joints))  # it rotates little in 0.3 s
     engine = engine_of(robot, joints)
     q, before, after = np.empty((3, len(joints)))
     turning = []
@@ -119,7 +119,7 @@ def test_a_torque_accelerates_joints_and_base_as_pinocchio_says(
 
 
 def test_a_robot_that_swings_its_arms_keeps_its_angular_momentum(nao: Robot) -> None:
-    """That of its links, rotors left out: as nothing pushes it, it stays zero."""
+    """Links only, without rotors: no external force acts, so it stays zero."""
     engine, oracle = engine_of(nao, nao.posture("Stand").angles), Oracle(nao)
     q, v = np.empty((2, len(nao.joints)))
     shoulders = [nao.joint_index(f"{side}ShoulderPitch") for side in "LR"]
@@ -148,9 +148,9 @@ def test_a_robot_that_swings_its_arms_keeps_its_angular_momentum(nao: Robot) -> 
 
 
 def light_trunk(folder: Path) -> Robot:
-    """Return the walker with a hundredth of its inertias and rotors ten times as heavy.
+    """Return the walker with inertias divided by 100 and rotors ten times as heavy.
 
-    As of a robot with strong gears and a light pelvis.
+    It represents a robot with strong gears and a light pelvis.
     """
     shutil.copytree(TWO_LEG, folder)
     urdf, motors = folder / "two_leg.urdf", folder / "motor_types.csv"
@@ -165,7 +165,7 @@ def light_trunk(folder: Path) -> Robot:
 
 
 def test_heavy_rotors_on_a_light_trunk_do_not_shake(tmp_path: Path) -> None:
-    """The estimate is stable for every robot: a jolt dies away. See the module."""
+    """The estimate is stable for every robot: a jolt decays. See the module."""
     robot = light_trunk(tmp_path / "light")
     engine = engine_of(robot, robot.posture("Stand").angles)
     q, v = np.empty((2, len(robot.joints)))
@@ -183,7 +183,7 @@ def test_heavy_rotors_on_a_light_trunk_do_not_shake(tmp_path: Path) -> None:
 
 
 def tipping_time(robot: Robot, posture: str, world: WorldCfg) -> float:
-    """Let a robot tip over its toes or heels; return the time from 5° to 40° in s."""
+    """Tip a robot over its toes or heels; return the time from 5° to 40° in s."""
     n = len(robot.joints)
     body = Body(robot, world, ServoCfg(), np.zeros(n), posture)
     start = body.engine.link_pose(robot.base_link)[1][:, 2]
@@ -204,7 +204,7 @@ def tipping_time(robot: Robot, posture: str, world: WorldCfg) -> float:
 def test_a_robot_tips_over_as_fast_as_on_mujoco(
     nao: Robot, posture: str, slope_deg: float
 ) -> None:
-    """All joints held: on a slope too steep for it, ahead and back."""
+    """All joints held, on a slope too steep for it, forward and backward."""
     pytest.importorskip("mujoco")
     times = [
         tipping_time(

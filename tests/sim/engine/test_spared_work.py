@@ -1,4 +1,4 @@
-"""What the engine is spared changes no bit of what it computes."""
+"""Skipped work of the engine changes no bit of the result."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from nao_testbed.models import Robot
 from nao_testbed.sim.engine import loading
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 
-PUSH = np.array([60.0, 20.0, 0.0])  # N: over at once
+PUSH = np.array([60.0, 20.0, 0.0])  # N: tips over at once
 
 
 def fall(robot: Robot, posture: str) -> tuple[np.ndarray, set[str]]:
@@ -27,11 +27,11 @@ def fall(robot: Robot, posture: str) -> tuple[np.ndarray, set[str]]:
 
 
 @pytest.mark.slow
-def test_a_fall_is_the_same_when_own_links_are_told_apart(
+def test_ignoring_self_contacts_does_not_change_a_fall(
     nao: Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spared, touched = fall(nao, "Stand")
     monkeypatch.setattr(loading, "_ignore_own_links", lambda *_: None)
     all_pairs, _ = fall(nao, "Stand")
-    assert len(touched) > 2, "more than the feet must have met the ground"
+    assert len(touched) > 2, "more links than the feet must touch the ground"
     np.testing.assert_array_equal(spared, all_pairs)

@@ -1,6 +1,6 @@
-"""Could a robot with flat soles hold a pose at rest? Pinocchio's answer, no engine.
+"""Static balance of a robot with flat soles, by Pinocchio without an engine.
 
-The ground is where the soles are: its normal is the mean of the soles' own. It carries
+The ground is at the soles: its normal is the mean of the soles' normals. It carries
 the robot at the corners of the soles and, where these are close to it, at the buttocks.
 A pose can be held when forces f in their friction cones exist there with
 
@@ -24,13 +24,13 @@ from nao_testbed.sim.body.placement import rotation_to_normal
 from tests.sim.engine.oracle import Oracle
 
 EDGES = 8
-"""Of the pyramid that stands for a friction cone, inside of it."""
+"""Edges of the pyramid inscribed in a friction cone."""
 SEATED = 5e-3  # m; the listed points of the published Sit are 4 mm out of one plane
 
 
 @dataclass(frozen=True, kw_only=True)
 class Support:
-    """A point at which the ground may carry a link, in the world."""
+    """A possible contact point of the ground and a link, in the world."""
 
     link: str
     point: FloatArray
@@ -38,7 +38,7 @@ class Support:
 
 
 class Balance:
-    """Poses of one robot on its soles; `pose` first, then ask."""
+    """Poses of one robot on its soles; call `pose` first."""
 
     def __init__(self, robot: Robot, friction: float = 0.5) -> None:
         self.robot = robot
@@ -77,17 +77,17 @@ class Balance:
 
     @property
     def is_seated(self) -> bool:
-        """Whether the buttocks are on the ground."""
+        """Return True if the buttocks are on the ground."""
         return any(support.link in self._hips for support in self.supports)
 
     def margin(self) -> float:
-        """Return how far the centre of mass is inside its support, in m."""
+        """Return the distance of the centre of mass inside its support, in m."""
         points = np.array([support.point[:2] for support in self.supports])
         equations = ConvexHull(points).equations
         return float(-np.max(equations[:, :2] @ self.com[:2] + equations[:, 2]))
 
     def torque_share(self) -> float:
-        """Return the least of the largest |τ| / limit; inf where nothing holds it."""
+        """Return the minimum of the largest |τ| / limit; inf if infeasible."""
         robot, oracle = self.robot, self._oracle
         angles = 2.0 * np.pi * np.arange(EDGES) / EDGES
         mu = self._friction

@@ -1,4 +1,4 @@
-"""Robots with every joint of the legs a degree off sit down and stand up: who falls?
+"""Falls of robots that sit down and stand up with leg joints misaligned by a degree.
 
 python -m tests.sim.motions.degree_off --robots 50 --controllers fixed,smart
 """
@@ -28,9 +28,9 @@ def a_degree_off(seed: int) -> dict[str, float]:
 
 
 def falls(robot: Robot, controller: str, seeds: Iterable[int]) -> dict[int, str]:
-    """Return which robots fall, and in which motion.
+    """Return the robots that fall, and the motion.
 
-    Each begins in Stand, sits down, rests for a second, stands up, and rests again.
+    Each starts in Stand, sits down, rests for a second, stands up, and rests again.
     """
     found = {}
     for seed in seeds:
@@ -50,7 +50,7 @@ def falls(robot: Robot, controller: str, seeds: Iterable[int]) -> dict[int, str]
 
 
 def main() -> None:
-    """Print who falls under each controller."""
+    """Print the robots that fall under each controller."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--robots", type=int, default=50)
     parser.add_argument("--controllers", default="fixed,smart")

@@ -1,7 +1,7 @@
-"""Play a motion of the library on the simulated robot, and say what came of it.
+"""Play a motion of the library on the simulated robot and return its outcome.
 
-Set-points go straight to the robot, every 10 ms, as the transmitter would send them:
-who may send them is the matter of other tests.
+Set-points go directly to the robot every 10 ms, as the transmitter would send them.
+Other tests cover the authority to send them.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 
 SLOT_S = 0.01
 SETTLE_S = 0.5
-"""The robot rests for so long before it moves, in s."""
+"""Rest before the motion, in s."""
 LEG = (
     *("HipYawPitch", "HipRoll", "HipPitch"),
     *("KneePitch", "AnklePitch", "AnkleRoll"),
@@ -30,20 +30,20 @@ CARRIES = 0.2  # N, below it a link only brushes the ground
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What came of a motion and of some time of standing still after it."""
+    """Outcome of a motion and of the rest after it."""
 
     largest_tilt_deg: float
-    """Of the torso from the vertical, at any time."""
+    """Largest tilt of the torso from the vertical."""
     error_deg: float
-    """Largest difference of a joint from its set-point in the end, as it reads it."""
+    """Largest final difference of a measured joint angle from its set-point."""
     joint: str
-    """That joint."""
+    """The joint of that difference."""
     carriers: frozenset[str]
-    """Links that carry the robot in the end."""
+    """Links that carry the robot at the end."""
     highest_foot: float
-    """How far a foot left the ground, in m: of the lower one in each slot."""
+    """Largest height of the lower foot, in m."""
     state: str | None
-    """Which state the recogniser sees in the end."""
+    """Recognised state at the end."""
 
 
 def world(friction: float = 0.7, seed: int | None = None) -> SimulationCfg:
@@ -64,7 +64,7 @@ def calibration_errors(seed: int) -> dict[str, float]:
 
 
 def set_points(robot: Robot, motion: Motion, start: FloatArray) -> FloatArray:
-    """Return what a motion commands from somewhere, (n_slots, n_joints) in rad."""
+    """Return the set-points of a motion from a start, (n_slots, n_joints) in rad."""
     tracks = [robot.joint_index(track.joint) for track in motion.tracks]
     here = {robot.joint_names[j]: float(start[j]) for j in tracks}
     rows = sample_motion(motion, here, SLOT_S)
@@ -120,7 +120,7 @@ class Player:
             self.slot(self.target)
 
     def ways(self, motion: Motion) -> FloatArray:
-        """Return what a motion commands from here, (n_slots, n_joints) in rad."""
+        """Return the set-points of a motion from here, (n_slots, n_joints) in rad."""
         return set_points(self.sim.robot, motion, self.target)
 
     def play(self, motion: Motion) -> None:
@@ -128,7 +128,7 @@ class Player:
             self.slot(target)
 
     def slot(self, target: FloatArray) -> None:
-        """Command the set-points of a slot and let it pass."""
+        """Command the set-points of a slot and step the robot."""
         self.target = target
         sim, limits = self.sim, None
         if self._slots % 2 == 0:  # the controllers' cycle of 20 ms

@@ -32,8 +32,8 @@ def test_a_gesture_ends_as_it_begins(
     assert outcome.carriers == SOLES
 
 
-def test_the_dance_rests_at_its_stops(nao: Robot) -> None:
-    """All set-points are still for a moment there: it may end without a jerk."""
+def test_the_dance_is_at_rest_at_stops(nao: Robot) -> None:
+    """All set-points are constant there: the dance can stop without a jerk."""
     dance = nao.library.motion("dance")
     rows = set_points(nao, dance, nao.posture("Stand").angles)
     assert len(dance.stops_s) >= 4
@@ -46,8 +46,8 @@ def test_the_dance_rests_at_its_stops(nao: Robot) -> None:
 
 @pytest.mark.slow
 @pytest.mark.scenario
-def test_the_dance_stands_stably_at_its_stops_and_in_the_end(nao: Robot) -> None:
-    """Stopped there it still stands a second later; so does the whole dance."""
+def test_the_dance_is_stable_at_its_stops_and_at_the_end(nao: Robot) -> None:
+    """The robot still stands one second after a stop and after the dance."""
     dance = nao.library.motion("dance")
     stops = {round(stop_s / SLOT_S) for stop_s in dance.stops_s}
     with Player(nao, world(0.5, seed=0), "Stand") as player:

@@ -1,7 +1,7 @@
-"""Every instant of a change of posture could be held at rest, says statics.
+"""Every instant of a change of posture is statically balanced.
 
-No engine takes part: set-points of the library, masses of the URDF, forces in friction
-cones. So the torque limits allow to sit down on the ground and to get up from there.
+No engine is used: set-points of the library, masses of the URDF, forces in friction
+cones. The torque limits suffice to sit down on the ground and to get up.
 """
 
 import numpy as np
@@ -43,7 +43,7 @@ def test_every_instant_of_a_change_of_posture_could_be_held(
 def test_standing_up_leaves_the_ground_with_the_mass_over_the_soles(
     nao: Robot, balance: Balance
 ) -> None:
-    """Seated first, then not any more: there is no jump back and no fall forward."""
+    """Seated first, then not seated: no jump back and no fall forward."""
     motion = nao.library.motion("Sit to Stand")
     seated = []
     for row in set_points(nao, motion, nao.posture("Sit").angles)[::EVERY]:
@@ -57,7 +57,7 @@ def test_standing_up_leaves_the_ground_with_the_mass_over_the_soles(
 def test_a_pose_whose_mass_is_behind_its_soles_cannot_be_held(
     nao: Robot, balance: Balance
 ) -> None:
-    """The published Sit, lifted: what the linear programme is worth."""
+    """The published Sit, lifted, has no solution of the linear programme."""
     balance.pose(nao.posture("Sit").angles)
     assert balance.margin() > 0.0
     balance.supports = [s for s in balance.supports if s.link not in ("LHip", "RHip")]

@@ -1,8 +1,8 @@
-"""The motions that lead from one posture to another, on the simulated robot.
+"""Motions from one posture to another, on the simulated robot.
 
-Each is played with the torque limits as they are, then its end is held. It ends where
-the transition says, on the soles and never near a fall: with other floors, with a
-calibration that is a degree off, and under the stiffness controller.
+Each is played with the normal torque limits, then its end is held. It ends in the
+posture of the transition, on the soles, without a fall: on other floors, with
+joints misaligned by a degree, and under the stiffness controller.
 """
 
 from itertools import permutations
@@ -17,7 +17,7 @@ from tests.sim.motions.degree_off import falls
 from tests.sim.motions.player import Outcome, Player, world
 
 ERROR_DEG = 3.0
-TILT_DEG = 35.0  # a robot that leans by 45 has fallen; sitting down it bows by 28
+TILT_DEG = 35.0  # a robot that leans by 45 has fallen; sitting down leans by 28
 UPRIGHT_TILT_DEG = 10.0  # StandInit itself leans by 6
 FOOT_LIFT = 5e-3  # m, of the lower foot: one is always on the ground
 SOLES = {"l_ankle", "r_ankle"}
@@ -27,11 +27,11 @@ WAYS = load_robot(default_robot_folder()).library.transitions
 FROM_OR_TO_SIT = [way for way in WAYS if "Sit" in (way.start, way.end)]
 NAMES = [way.motion for way in WAYS]
 QUICK = "Stand to StandInit"
-"""That which `make test` tries; others take a second, and so does every law of them."""
+"""Posture changes in `make test`; the other tests of each take a second."""
 
 
 def check(robot: Robot, way: Transition, outcome: Outcome) -> None:
-    """Fail where a change of posture did not hold."""
+    """Fail if a change of posture was not stable."""
     assert outcome.error_deg < ERROR_DEG, outcome
     assert outcome.state == robot.posture(way.end).state
     if way in FROM_OR_TO_SIT:
@@ -46,7 +46,7 @@ def check(robot: Robot, way: Transition, outcome: Outcome) -> None:
 
 
 @pytest.mark.requirement("SY-2")
-def test_every_posture_of_the_transitions_leads_to_every_other(nao: Robot) -> None:
+def test_every_transition_posture_reaches_every_other(nao: Robot) -> None:
     for start, end in permutations(POSTURES, 2):
         assert find_way(nao.library, start, end), f"{start} to {end}"
 
@@ -61,7 +61,7 @@ def test_every_posture_of_the_transitions_leads_to_every_other(nao: Robot) -> No
     ],
     ids=NAMES,
 )
-def test_a_change_of_posture_ends_in_the_posture_and_stands(
+def test_a_posture_change_ends_stably_in_that_posture(
     nao: Robot, way: Transition
 ) -> None:
     with Player(nao, world(), way.start) as player:
@@ -76,7 +76,7 @@ def test_a_change_of_posture_ends_in_the_posture_and_stands(
 @pytest.mark.parametrize(
     ("way", "draw"), list(zip(WAYS, range(len(WAYS)), strict=True)), ids=NAMES
 )
-def test_it_holds_on_other_floors_with_joints_a_degree_off(
+def test_it_holds_on_other_floors_with_misaligned_joints(
     nao: Robot, way: Transition, draw: int
 ) -> None:
     cfg = world(friction=(0.5, 0.9)[draw % 2], seed=draw)
@@ -106,8 +106,8 @@ def test_sitting_down_and_standing_up_hold_with_many_calibrations(
 @pytest.mark.parametrize(
     "name", ["Sit to Stand", "Stand to Crouch", "Crouch to Stand", "Stand to Sit"]
 )
-def test_the_computed_stiffness_is_enough_for_it(nao: Robot, name: str) -> None:
-    """The document's law limits torques while the robot moves, too."""
+def test_the_computed_stiffness_is_sufficient(nao: Robot, name: str) -> None:
+    """The document's law limits torques during motion too."""
     way = next(way for way in WAYS if way.motion == name)
     with Player(nao, world(), way.start, SmartStiffness()) as player:
         player.play(nao.library.motion(name))
@@ -118,10 +118,10 @@ def test_the_computed_stiffness_is_enough_for_it(nao: Robot, name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("SY-2")
-def test_robots_with_every_joint_a_degree_off_stand_up_again(nao: Robot) -> None:
-    """Those that fell before the way up kept the mass ahead of the heels.
+def test_robots_with_misaligned_leg_joints_stand_up_again(nao: Robot) -> None:
+    """They fell until the motion kept the centre of mass ahead of the heels.
 
-    So did robot 30, which stood only while PyBullet let a robot tip over too slowly.
+    Robot 30 fell too with PyBullet's correct tipping speed.
     """
     assert falls(nao, "smart", (12, 22, 44)) == {}
 
@@ -129,8 +129,8 @@ def test_robots_with_every_joint_a_degree_off_stand_up_again(nao: Robot) -> None
 @pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.parametrize("name", ["Sit to Stand", "Stand to Crouch"])
-def test_it_may_be_interrupted_at_any_instant(nao: Robot, name: str) -> None:
-    """Stopped every 0.5 s, it stands for a second where it is."""
+def test_it_can_be_interrupted_at_any_time(nao: Robot, name: str) -> None:
+    """Stopped every 0.5 s, the robot holds its pose for a second."""
     motion = nao.library.motion(name)
     assert motion.start is not None
     with Player(nao, world(), motion.start) as player:

@@ -1,4 +1,4 @@
-"""Addresses, and who listens there."""
+"""NAOqi addresses and servers."""
 
 import socket
 import threading
@@ -38,7 +38,7 @@ def test_an_address_is_a_host_and_a_port(text: str, found: tuple[str, int]) -> N
         ("naoqi://host/robot", "more than a host"),
     ],
 )
-def test_what_is_no_address_says_why_and_what_one_is(text: str, why: str) -> None:
+def test_an_invalid_address_error_states_the_format(text: str, why: str) -> None:
     with pytest.raises(BadInput, match="naoqi://HOST:PORT") as caught:
         read_url(text)
     assert why in str(caught.value)
@@ -50,7 +50,7 @@ def listener() -> Iterator[socket.socket]:
         yield found
 
 
-def test_nobody_listens(listener: socket.socket) -> None:
+def test_connection_refused_is_reported(listener: socket.socket) -> None:
     pytest.importorskip("qi", reason="qi is not installed: extra `naoqi`")
     port = listener.getsockname()[1]
     listener.close()
@@ -60,10 +60,8 @@ def test_nobody_listens(listener: socket.socket) -> None:
 
 
 @pytest.mark.parametrize("answer", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"", b"\x42"])
-def test_who_answers_otherwise_is_no_naoqi(
-    listener: socket.socket, answer: bytes
-) -> None:
-    """`qi` itself is not let near it."""
+def test_another_protocol_is_not_naoqi(listener: socket.socket, answer: bytes) -> None:
+    """`qi` does not connect to it."""
     pytest.importorskip("qi", reason="qi is not installed: extra `naoqi`")
 
     def serve() -> None:
@@ -79,7 +77,7 @@ def test_who_answers_otherwise_is_no_naoqi(
     thread.join(timeout=5.0)
 
 
-def test_without_qi_it_says_which_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_qi_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     says = r"'\.\[naoqi\]'` in the checkout, with Python 3.11 or 3.12 on Linux"
     with pytest.raises(BadInput, match=says):

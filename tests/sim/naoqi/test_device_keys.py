@@ -14,7 +14,7 @@ KNEE = "RKneePitch"
 
 
 def values_at_rest() -> dict[str, Any]:
-    """Return what a NAO tells that stands, by NAOqi 2."""
+    """Return the values of a standing NAO with NAOqi 2."""
     found: dict[str, Any] = {CLOCK: 1000, "RobotConfig/Body/Type": "Nao"}
     for motor in NAO.motor_names:
         base = f"{PREFIX}{motor}/"
@@ -48,7 +48,7 @@ def observed(keys: DeviceKeys, found: dict[str, Any], time_s: float = 0.0) -> An
     return keys.observe([found.get(name) for name in keys.names], time_s)
 
 
-def test_each_value_arrives_in_our_units_and_order() -> None:
+def test_values_are_converted_in_unit_and_order() -> None:
     found = values_at_rest()
     found[f"{PREFIX}{KNEE}/Position/Sensor/Value"] = 0.7
     found[f"{PREFIX}LFoot/FSR/RearRight/Sensor/Value"] = 2.0
@@ -65,8 +65,8 @@ def test_each_value_arrives_in_our_units_and_order() -> None:
     np.testing.assert_allclose(seen.battery, 0.7)
 
 
-def test_a_current_pulls_towards_the_set_point() -> None:
-    """NAOqi tells its size alone: the servo's error has the sign."""
+def test_current_sign_is_towards_the_set_point() -> None:
+    """NAOqi gives the magnitude only: the sign is that of the servo's error."""
     found = values_at_rest()
     found[f"{PREFIX}{KNEE}/Position/Sensor/Value"] = 0.2  # beyond its set-point
     seen = observed(settled(found), found)
@@ -84,7 +84,7 @@ def test_one_flicker_of_an_encoder_does_not_turn_a_current() -> None:
     assert seen.current[NAO.motor_index(KNEE)] == 0.5
 
 
-def test_a_recording_says_when_it_is_over() -> None:
+def test_recording_end_is_detected() -> None:
     found = values_at_rest()
     robot = settled(found)
     assert not robot.is_recording
@@ -98,7 +98,7 @@ def test_a_recording_says_when_it_is_over() -> None:
     assert observed(log, found).q.shape == (len(NAO.joints),)
 
 
-def test_joints_on_one_motor_have_the_values_of_its_key() -> None:
+def test_joints_on_one_motor_share_the_values_of_its_key() -> None:
     found = values_at_rest()
     found[f"{PREFIX}LHipYawPitch/Position/Sensor/Value"] = -0.3
     assert not any("RHipYawPitch" in name for name in DeviceKeys(NAO).names)
@@ -134,7 +134,7 @@ def test_names_of_naoqi_1_and_gravity_downward_are_understood() -> None:
     assert len(keys.remarks) == 2
 
 
-def test_a_robot_without_sonars_and_battery_has_none() -> None:
+def test_missing_sonars_and_battery_read_empty() -> None:
     found = values_at_rest()
     for name in [n for n in found if "/US/" in n or "Battery" in n]:
         del found[name]
@@ -142,7 +142,7 @@ def test_a_robot_without_sonars_and_battery_has_none() -> None:
     assert seen.sonar.size == seen.battery.size == 0
 
 
-def test_a_value_that_is_gone_later_is_named() -> None:
+def test_a_value_missing_later_is_named() -> None:
     found = values_at_rest()
     keys = settled(found)
     found[f"{PREFIX}{KNEE}/Position/Sensor/Value"] = None

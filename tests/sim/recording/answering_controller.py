@@ -1,4 +1,4 @@
-"""Controllers that tell the tests what they were given."""
+"""Controllers that record their input."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from nao_testbed.models import Robot
 
 
 class Answering:
-    """Answers with numbers that hang on every digit of what it sees and has seen."""
+    """Outputs that depend on every digit of all observations so far."""
 
     name = "answering"
 

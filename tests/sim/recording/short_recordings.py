@@ -16,7 +16,7 @@ from tests.sim.recording.answering_controller import Answering
 
 
 def invented(robot: Robot, time_s: Sequence[float]) -> RecordedObservations:
-    """Observations whose every number tells which one it is."""
+    """Observations with a distinct number in each value."""
     sizes = {
         **dict.fromkeys(("q", "v", "target", "stiffness"), len(robot.joints)),
         **dict.fromkeys(("current", "temperature"), len(robot.motors)),
@@ -48,15 +48,15 @@ def record(
     parts: int = 1,
     heat_s: float = 0.0,
 ) -> Answering:
-    """Record a robot that stands; return the controller with all that it saw and said.
+    """Record a standing robot; return the controller with its inputs and outputs.
 
     Args:
         folder: an empty one.
-        robot: which has a posture `Stand`.
+        robot: must have a posture `Stand`.
         exact: with every digit.
         cycles: control periods in each part.
         parts: files of the recording.
-        heat_s: time that passes for heat alone after each part, in s.
+        heat_s: fast-forward of heat after each part, in s.
     """
     sim = SimulatedRobot(robot, SimulationCfg(seed=5), "Stand")
     controller = Answering()

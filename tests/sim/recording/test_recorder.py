@@ -1,4 +1,4 @@
-"""Recordings: what is in a run folder, and that it opens whatever happens."""
+"""Recordings: content of a run folder, which opens after any failure."""
 
 import json
 import math
@@ -87,8 +87,8 @@ def test_a_run_opens_as_it_was_recorded(tmp_path: Path) -> None:
     assert not list(folder.glob("*.tmp"))
 
 
-def test_a_run_is_a_line_where_it_is_shown(tmp_path: Path) -> None:
-    """A notebook shows what a cell ends with: the columns alone would fill a page."""
+def test_repr_of_a_run_is_one_line(tmp_path: Path) -> None:
+    """A notebook shows the last value of a cell: all columns would fill a page."""
     folder = create_run_folder(tmp_path, "small")
     about = f"Run({str(folder)!r}: small of two-leg, seed 7"
     with Recorder(folder, CHANNELS, _meta()) as recorder:
@@ -98,7 +98,7 @@ def test_a_run_is_a_line_where_it_is_shown(tmp_path: Path) -> None:
     assert repr(read_run(folder)) == f"{about}, 50 rows, 1 event, done)"
 
 
-def test_who_names_the_folder_above_runs_is_told_which_are_in_it(
+def test_error_for_a_parent_folder_lists_the_runs_in_it(
     tmp_path: Path,
 ) -> None:
     for name in ("smart", "fixed"):
@@ -122,9 +122,7 @@ def test_a_part_holds_at_most_30_seconds_of_physics(
 
 
 @pytest.mark.parametrize("before", [0, 3, 4000])
-def test_a_channel_that_comes_later_is_unknown_before(
-    tmp_path: Path, before: int
-) -> None:
+def test_a_channel_added_later_is_nan_before(tmp_path: Path, before: int) -> None:
     late = Channel(name="shift", unit="rad", members=("Hip",), about="How far.")
     folder = create_run_folder(tmp_path, "small")
     times = _times(0.02 * (before + 5))
@@ -139,7 +137,7 @@ def test_a_channel_that_comes_later_is_unknown_before(
         assert (meta.columns["shift.Hip"], meta.channels) == (
             "rad",
             {"shift": "How far."},
-        ), "though it goes on"
+        ), "while the run continues"
     run = read_run(folder)
     assert run.meta.rows == len(run.frame) == before + 5
     assert np.array_equal(run.frame.index, times)
@@ -151,7 +149,7 @@ def test_a_channel_that_comes_later_is_unknown_before(
     assert len(list(folder.glob("part-*.parquet"))) == 1 + -(-before // 1500)
 
 
-def test_a_channel_of_which_no_row_was_saved_is_unknown_throughout(
+def test_an_added_channel_without_saved_rows_is_nan(
     tmp_path: Path,
 ) -> None:
     late = Channel(name="shift", unit="rad", members=("Hip",))
@@ -159,7 +157,7 @@ def test_a_channel_of_which_no_row_was_saved_is_unknown_throughout(
     _record(recorder, _times(0.1))
     recorder.add(late)
     recorder.append(0.12, np.zeros(2), np.zeros(1), 0.0, np.ones(1))
-    run = read_run(recorder.folder)  # as a kill would leave it now
+    run = read_run(recorder.folder)  # as after a kill
     assert len(run.frame) == 5
     assert list(run.frame.columns) == [c for c in run.meta.columns if c != "time_s"]
     assert np.isnan(run.channel("shift").to_numpy()).all()
@@ -185,7 +183,7 @@ def test_a_channel_that_cannot_be_added_leaves_rows_as_they_were(
 
 
 def test_a_channel_without_elements_has_no_column(tmp_path: Path) -> None:
-    """As the force sensors of a robot that has none."""
+    """For example the force sensors of a robot that has none."""
     folder = create_run_folder(tmp_path, "small")
     none = Channel(name="fsr", unit="N", members=(), about="Normal forces.")
     with Recorder(folder, (none, CHANNELS[2]), _meta()) as recorder:
@@ -207,7 +205,7 @@ def test_more_rows_than_the_block_become_more_parts(tmp_path: Path) -> None:
 def test_rows_do_not_wait_for_a_slow_simulation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Kill -9 costs no more than the later half of a run, and never more than 30 s."""
+    """Kill -9 loses at most the second half of a run, and at most 30 s."""
     now = 100.0
     monkeypatch.setattr(
         "nao_testbed.sim.recording.recorder.time.monotonic", lambda: now
@@ -229,7 +227,7 @@ def test_rows_do_not_wait_for_a_slow_simulation(
     recorder.close()
 
 
-def test_meta_tells_how_to_run_it_again(tmp_path: Path) -> None:
+def test_meta_holds_the_command_to_rerun(tmp_path: Path) -> None:
     folder = create_run_folder(tmp_path, "small")
     Recorder(folder, CHANNELS, _meta()).close("failed: fell at 3.5 s")
     text = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
@@ -256,7 +254,7 @@ def test_meta_tells_how_to_run_it_again(tmp_path: Path) -> None:
     assert list(run.frame.columns) == ["q.Hip", "q.Knee", "temperature.Hip", "height"]
 
 
-def test_a_part_knows_types_and_units_without_meta(tmp_path: Path) -> None:
+def test_a_part_has_types_and_units_without_meta(tmp_path: Path) -> None:
     with Recorder(tmp_path, CHANNELS, _meta()) as recorder:
         _record(recorder, _times(1.0))
     schema = pq.read_schema(tmp_path / "part-00000.parquet")
@@ -336,7 +334,7 @@ def test_kill_9_loses_at_most_30_seconds(tmp_path: Path, time_s: float) -> None:
 
 @pytest.mark.slow
 @can_signal
-def test_ctrl_c_loses_nothing_and_says_so(tmp_path: Path) -> None:
+def test_ctrl_c_loses_no_row_and_is_noted(tmp_path: Path) -> None:
     with _child(tmp_path) as process:
         last_s = _run_until(process, 40.0, signal.SIGINT)
     run = read_run(tmp_path)
@@ -344,7 +342,7 @@ def test_ctrl_c_loses_nothing_and_says_so(tmp_path: Path) -> None:
     assert run.frame.index[-1] >= last_s
 
 
-def test_what_a_dead_process_left_half_written_is_ignored(tmp_path: Path) -> None:
+def test_incomplete_files_of_a_killed_process_are_ignored(tmp_path: Path) -> None:
     with Recorder(tmp_path, CHANNELS, _meta()) as recorder:
         _record(recorder, _times(40.0))
         recorder.event("step", 1.0)
@@ -393,7 +391,7 @@ def test_rows_written_twice_are_read_once(tmp_path: Path) -> None:
     assert np.array_equal(read_run(tmp_path).frame.index, _times(10.0))
 
 
-def test_an_error_in_the_run_is_its_end(tmp_path: Path) -> None:
+def test_an_error_in_the_run_is_recorded(tmp_path: Path) -> None:
     def run_and_break() -> None:
         with Recorder(tmp_path, CHANNELS, _meta()) as recorder:
             _record(recorder, _times(1.0))
@@ -406,7 +404,7 @@ def test_an_error_in_the_run_is_its_end(tmp_path: Path) -> None:
     assert len(run.frame) == 50
 
 
-def test_a_nan_leaves_the_last_second_and_its_culprit(tmp_path: Path) -> None:
+def test_nan_saves_the_last_second_and_names_its_source(tmp_path: Path) -> None:
     last = LastSecond(CHANNELS[:2], rows=1000)
     recorder = Recorder(tmp_path, CHANNELS, _meta())
     times = 0.001 * np.arange(1, 2501)
@@ -424,7 +422,7 @@ def test_a_nan_leaves_the_last_second_and_its_culprit(tmp_path: Path) -> None:
     assert run.last_second["q.Hip"].iloc[0] == np.float32(times[-999])
 
 
-def test_a_second_that_was_cut_short_is_saved_too(tmp_path: Path) -> None:
+def test_a_partial_last_second_is_saved(tmp_path: Path) -> None:
     last = LastSecond(CHANNELS[:1], rows=10)
     for t in (0.001, 0.002):
         last.push_row(t, np.array([t, t]))
@@ -466,7 +464,7 @@ def test_a_folder_that_cannot_be_written_is_bad_input(tmp_path: Path) -> None:
         ("..", "-"),
     ],
 )
-def test_a_run_has_a_name_that_every_system_takes(name: str, folder: str) -> None:
+def test_a_run_name_is_valid_on_every_system(name: str, folder: str) -> None:
     assert plain_name(name) == folder
     assert not NO_NAME.fullmatch(folder)
     assert (plain_name(name) == name) == (NO_NAME.fullmatch(name) is None)
@@ -484,7 +482,7 @@ def test_a_folder_without_a_run_is_bad_input(
         read_run(tmp_path / "nowhere")
 
 
-def test_wrong_rows_are_refused_and_not_kept(tmp_path: Path) -> None:
+def test_invalid_rows_are_rejected(tmp_path: Path) -> None:
     with Recorder(tmp_path, CHANNELS, _meta()) as recorder:
         _record(recorder, np.array([1.0]))
         with pytest.raises(BadInput, match=r"row at 1\.0 s after one at 1\.0 s"):
@@ -507,7 +505,7 @@ def test_columns_of_the_same_name_are_refused(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_full_disk_is_told_and_the_run_still_opens(
+def test_a_full_disk_is_reported_and_the_run_opens(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recorder = Recorder(tmp_path, CHANNELS, _meta())

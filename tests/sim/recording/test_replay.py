@@ -1,4 +1,4 @@
-"""A recording behind the robot interface: exactly what was, and never anything else."""
+"""A recording behind the robot interface: exact values, invalid recordings."""
 
 import dataclasses
 import json
@@ -57,7 +57,7 @@ def assert_same_input(a: list[Observation], b: list[Observation]) -> None:
 
 
 @pytest.mark.parametrize("may_lack", [True, False])
-def test_a_sensor_that_came_later_may_be_lacking_where_it_says_so(
+def test_only_an_optional_reading_may_be_missing_in_old_runs(
     may_lack: bool, two_leg: Robot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record(tmp_path, two_leg, cycles=3)
@@ -74,7 +74,7 @@ def test_a_sensor_that_came_later_may_be_lacking_where_it_says_so(
             open_replay(tmp_path)
 
 
-# -- exactly what was recorded --------------------------------------------------------
+# -- exact replay ---------------------------------------------------------------------
 
 
 @pytest.mark.requirement("JD-18")
@@ -89,7 +89,7 @@ def test_an_exact_recording_gives_the_same_bits(two_leg: Robot, tmp_path: Path) 
     assert_array_equal(replay.recorded.limits, live.said)
 
 
-def test_a_rounded_recording_says_that_it_is_rounded(
+def test_a_rounded_recording_is_reported_as_such(
     two_leg: Robot, tmp_path: Path
 ) -> None:
     live = record(tmp_path, two_leg, exact=False)
@@ -98,14 +98,14 @@ def test_a_rounded_recording_says_that_it_is_rounded(
     assert not replay.recorded.is_exact
     assert [seen.time_s for seen in again.seen] == [seen.time_s for seen in live.seen]
     assert not np.array_equal(again.said, live.said), (
-        "the bits were lost; or were they?"
+        "the recording must have lost bits"
     )
     np.testing.assert_allclose(again.said, live.said, atol=1e-4)
 
 
 @pytest.mark.requirement("JD-18")
-def test_who_was_not_asked_is_not_asked_again(two_leg: Robot, tmp_path: Path) -> None:
-    """Where heat passed alone the clock jumps, as it did for the controller then."""
+def test_replay_skips_fast_forward_periods(two_leg: Robot, tmp_path: Path) -> None:
+    """The clock jumps over fast-forward as it did for the recorded controller."""
     live = record(tmp_path, two_leg, cycles=30, parts=3, heat_s=4.0)
     replay = open_replay(tmp_path)
     again = answers(replay)
@@ -122,7 +122,7 @@ def test_a_run_without_a_controller_is_replayed_row_by_row(two_leg: Robot) -> No
     assert [seen.q[0] for seen in answers(replay).seen] == [0.0, 1.0, 2.0]
 
 
-# -- never anything else --------------------------------------------------------------
+# -- only recorded values -------------------------------------------------------------
 
 PERIODS = st.lists(st.integers(1, 60), min_size=2, max_size=40)
 STEPS = st.lists(st.integers(0, 90), min_size=1, max_size=60)
@@ -158,13 +158,13 @@ def test_every_reading_is_the_newest_recorded_one(
         assert replay.tick - ticks[i] < max(usual, 1)
 
 
-def test_commands_are_kept_and_the_sensors_do_not_hear_them(two_leg: Robot) -> None:
+def test_commands_are_stored_but_do_not_affect_sensors(two_leg: Robot) -> None:
     replay = ReplayRobot(invented(two_leg, [0.0, 0.02, 0.04]))
     n = len(two_leg.joints)
     replay.step(20)
     replay.write(Command(stiffness=np.full(n, 0.25)))
     replay.write(Command(stiffness=np.full(n, 0.75), target=np.zeros(n)))
-    assert (replay.read().stiffness == 1.0).all(), "that of row 1, as recorded"
+    assert (replay.read().stiffness == 1.0).all(), "the recorded value of row 1"
     replay.step(20)
     assert (replay.read().target == 2.0).all()
     commanded = replay.commanded
@@ -172,7 +172,7 @@ def test_commands_are_kept_and_the_sensors_do_not_hear_them(two_leg: Robot) -> N
     assert_array_equal(commanded["target"][:, 0], [np.nan, 0.0, np.nan])
 
 
-def test_time_does_not_go_back(two_leg: Robot) -> None:
+def test_time_is_monotonic(two_leg: Robot) -> None:
     with pytest.raises(BadInput, match="cannot go back"):
         ReplayRobot(invented(two_leg, [0.0, 0.02])).step(-1)
 
@@ -182,7 +182,7 @@ def test_a_tick_longer_than_the_period_is_refused(two_leg: Robot) -> None:
         ReplayRobot(invented(two_leg, [0.0, 0.02]), dt=0.05)
 
 
-# -- recordings with something wrong --------------------------------------------------
+# -- invalid recordings ---------------------------------------------------------------
 
 
 def test_a_lost_part_is_named(two_leg: Robot, tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_another_robot_is_refused(two_leg: Robot, nao: Robot, tmp_path: Path) ->
         read_observations(run, fewer)
 
 
-def test_the_robot_comes_back_as_the_run_had_it(nao: Robot, tmp_path: Path) -> None:
+def test_the_robot_of_the_run_is_restored(nao: Robot, tmp_path: Path) -> None:
     had = nao.with_body("T14").with_effort_limits({"HeadYaw": 0.5})
     record(tmp_path, had, cycles=2)
     robot = recorded_robot(read_run(tmp_path).meta)
@@ -231,7 +231,7 @@ def test_the_robot_comes_back_as_the_run_had_it(nao: Robot, tmp_path: Path) -> N
     assert_array_equal(robot.effort_limit, had.effort_limit)
 
 
-def test_a_robot_that_moved_away_is_asked_for(two_leg: Robot, tmp_path: Path) -> None:
+def test_a_missing_robot_folder_is_requested(two_leg: Robot, tmp_path: Path) -> None:
     record(tmp_path, two_leg, cycles=2)
     meta = tmp_path / "meta.json"
     data = json.loads(meta.read_text(encoding="utf-8"))
@@ -264,7 +264,7 @@ def test_a_recording_from_before_the_replay_still_opens(
         read_observations(run, two_leg)
 
 
-def test_a_run_that_recorded_nothing_is_refused(two_leg: Robot, tmp_path: Path) -> None:
+def test_an_empty_run_is_rejected(two_leg: Robot, tmp_path: Path) -> None:
     record(tmp_path, two_leg, cycles=0)
     with pytest.raises(BadInput, match="has no rows"):
         open_replay(tmp_path)

@@ -1,8 +1,8 @@
 """Set-points on a recording follow the present controller's shift, not the old one's.
 
-A controller that shifts set-points takes its own shift off `Observation.target` and
-what is left for the request of others. So a replay has to give the recorded request
-with the shift of who is asked now.
+A controller that shifts set-points subtracts its own shift from `Observation.target`;
+the rest is the external request. So a replay returns the recorded request plus the
+shift of the present controller.
 """
 
 from dataclasses import replace
@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 def shifted(
     robot: Robot, request: Array, shifts: Array, time_s: list[float]
 ) -> RecordedObservations:
-    """A recording of a controller whose every shift was in force in the next row."""
+    """A recording of a controller whose shifts apply from the next row."""
     recorded = invented(robot, time_s)
     before = np.vstack([np.zeros(len(robot.joints)), shifts[:-1]])
     target = np.clip(request + before, robot.lower, robot.upper)
@@ -36,7 +36,7 @@ def shifted(
 
 
 def targets(replay: ReplayRobot, own: list[Array | None]) -> Array:
-    """Decide these shifts, one an observation; return the set-points that were read."""
+    """Apply one shift per observation; return the set-points that were read."""
     read = []
     for shift in own:
         read.append(replay.read().target)
@@ -51,7 +51,7 @@ def targets(replay: ReplayRobot, own: list[Array | None]) -> Array:
     recorded=st.lists(st.floats(-0.05, 0.05), min_size=4, max_size=4),
     own=st.lists(st.none() | st.floats(-0.05, 0.05), min_size=4, max_size=4),
 )
-def test_who_takes_off_its_own_shift_finds_the_recorded_request(
+def test_target_minus_own_shift_is_the_recorded_request(
     two_leg: Robot,
     request_rad: list[float],
     recorded: list[float],
@@ -69,17 +69,17 @@ def test_who_takes_off_its_own_shift_finds_the_recorded_request(
 
 
 @given(recorded=st.lists(st.floats(-4.0, 4.0), min_size=3, max_size=3))
-def test_the_recorded_shifts_give_the_recorded_set_points_bit_for_bit(
+def test_recorded_shifts_reproduce_recorded_set_points(
     two_leg: Robot, recorded: list[float]
 ) -> None:
-    """Also where the range of a joint cut them, or nobody knows what else."""
+    """Bit for bit, also where the joint range clipped them."""
     shifts = np.outer(np.clip(recorded, -3.0, 3.0), np.ones(len(two_leg.joints)))
     observations = shifted(two_leg, np.zeros_like(shifts), shifts, [0.0, 0.02, 0.04])
     read = targets(ReplayRobot(observations), list(shifts))
     assert_array_equal(read, observations.values["target"])
 
 
-def test_a_shift_keeps_set_points_within_the_range_as_a_robot_would(
+def test_shifted_set_points_are_clipped_to_the_joint_range(
     two_leg: Robot,
 ) -> None:
     n = len(two_leg.joints)
@@ -92,7 +92,7 @@ def test_a_shift_keeps_set_points_within_the_range_as_a_robot_would(
     assert_array_equal(read[1], two_leg.upper)
 
 
-def test_a_shift_outlasts_a_jump_and_observations_that_nobody_read(
+def test_a_shift_persists_over_jumps_and_unread_observations(
     two_leg: Robot,
 ) -> None:
     n = len(two_leg.joints)
@@ -111,7 +111,7 @@ def test_a_shift_outlasts_a_jump_and_observations_that_nobody_read(
 
 
 @pytest.mark.parametrize("knows", [True, False])
-def test_who_tells_no_shift_or_hears_of_none_gets_what_was_recorded(
+def test_without_a_shift_recorded_set_points_are_returned(
     two_leg: Robot, knows: bool
 ) -> None:
     shifts = np.full((2, len(two_leg.joints)), 0.02)
@@ -127,7 +127,7 @@ def test_who_tells_no_shift_or_hears_of_none_gets_what_was_recorded(
 
 
 @pytest.mark.parametrize("bad", [np.nan, 4.0])
-def test_a_shift_that_no_robot_takes_is_refused(two_leg: Robot, bad: float) -> None:
+def test_an_invalid_shift_is_rejected(two_leg: Robot, bad: float) -> None:
     replay = ReplayRobot(invented(two_leg, [0.0, 0.02]))
     with pytest.raises(BadInput, match="shift of the set-point of left_hip"):
         replay.take_shift(np.full(len(two_leg.joints), bad))

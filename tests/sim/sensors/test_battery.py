@@ -1,4 +1,4 @@
-"""The battery: what idling, heat and work take from it, in physics and fast-forward."""
+"""Battery charge used by idling, heat and work, in physics and fast-forward."""
 
 import dataclasses
 
@@ -34,7 +34,7 @@ def test_a_full_battery_loses_idle_power_and_heat_over_efficiency() -> None:
 
 
 def squat(sim: SimulatedRobot, seconds: float = 2.0) -> tuple[float, float]:
-    """Go down and up again; return heat of constant copper, and work, by hand in J."""
+    """Squat once; return heat at constant resistance, and work, by hand in J."""
     low, high = NAO.posture("Crouch").angles, NAO.posture("PoseInit").angles
     of = NAO.servo_of_joint
     loss = np.array([m.one_node.resistance for m in NAO.motors])
@@ -57,8 +57,8 @@ def squat(sim: SimulatedRobot, seconds: float = 2.0) -> tuple[float, float]:
     ("engine", "kind"),
     [("pybullet", "torque"), ("mujoco", "torque"), ("pybullet", "pybullet")],
 )
-def test_the_work_of_a_squat_is_taken_too(engine: EngineName, kind: str) -> None:
-    """More than a quarter of what a quick squat takes; nothing is given back."""
+def test_the_work_of_a_squat_is_drawn(engine: EngineName, kind: str) -> None:
+    """Work is over a quarter of the use of a quick squat; nothing is recovered."""
     pytest.importorskip(engine)
     cfg = SimulationCfg(world=WorldCfg(engine=engine), servo=ServoCfg(kind=kind))
     sim = SimulatedRobot(NAO, cfg, "PoseInit")
@@ -70,13 +70,13 @@ def test_the_work_of_a_squat_is_taken_too(engine: EngineName, kind: str) -> None
         NAO.battery.drive_efficiency
     )
     assert motors_j - heated_j == pytest.approx(work_j, rel=1e-3)
-    assert work_j > 1.0, "too little work: the test shows nothing"
+    assert work_j > 1.0, "too little work for this test"
     sim.close()
 
 
 @pytest.mark.slow
 @pytest.mark.requirement("JD-23")
-def test_the_sensor_tells_what_the_motors_have_heated() -> None:
+def test_charge_falls_by_the_heat_of_the_motors() -> None:
     sim = SimulatedRobot(NAO, SimulationCfg(), "Crouch")
     assert sim.read().battery == pytest.approx([1.0])
     sim.step(5000)
@@ -86,7 +86,7 @@ def test_the_sensor_tells_what_the_motors_have_heated() -> None:
     sim.close()
 
 
-def test_fast_forward_takes_the_same() -> None:
+def test_fast_forward_draws_the_same() -> None:
     sim = SimulatedRobot(NAO, SimulationCfg(), "Crouch")
     sim.step(2000)
     before = used_j(sim), float(sim.heating.joule_energy.sum())
@@ -101,7 +101,7 @@ def test_fast_forward_takes_the_same() -> None:
 
 
 @pytest.mark.slow
-def test_limp_motors_take_idle_power_alone() -> None:
+def test_limp_motors_draw_idle_power_only() -> None:
     sim = SimulatedRobot(NAO, SimulationCfg(), "Crouch")
     sim.write(Command(stiffness=np.zeros(len(NAO.joints))))
     sim.step(3000)
@@ -109,7 +109,7 @@ def test_limp_motors_take_idle_power_alone() -> None:
     sim.close()
 
 
-def test_it_is_one_number_and_has_words_for_a_page() -> None:
+def test_battery_is_one_dimensionless_reading() -> None:
     reading = READINGS["battery"]
     assert reading.members(NAO) == ("charge",)
     assert reading.unit == "1"

@@ -1,4 +1,4 @@
-"""Cameras: a known point is where the pinhole equation has it; asking costs nothing."""
+"""Cameras follow the pinhole equation; rendering has no side effect."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def put_ball(sim: SimulatedRobot, place: FloatArray, radius: float = 0.02) -> No
 
 
 def red_middle(rgb: NDArray[np.uint8]) -> FloatArray:
-    """Return column and row of the middle of what is red."""
+    """Return column and row of the middle of the red pixels."""
     r, g, b = (rgb[..., i].astype(int) for i in range(3))
     rows, columns = np.nonzero((r > 60) & (r > 2 * g) & (r > 2 * b))
     assert len(rows) > 4, "the ball is not in the picture"
@@ -43,7 +43,7 @@ def red_middle(rgb: NDArray[np.uint8]) -> FloatArray:
 @pytest.mark.requirement("JD-23")
 @pytest.mark.parametrize("name", ["CameraTop", "CameraBottom"])
 @pytest.mark.parametrize(("ahead", "left", "up"), [(0.5, 0, 0), (0.45, 0.12, -0.05)])
-def test_a_ball_is_where_the_pinhole_has_it(
+def test_a_ball_matches_the_pinhole_model(
     nao: Robot, simulate: Simulate, name: str, ahead: float, left: float, up: float
 ) -> None:
     """column = w/2 - f y/x, row = h/2 - f z/x with f = h / (2 tan 23.8°), by hand."""
@@ -62,10 +62,10 @@ def test_a_ball_is_where_the_pinhole_has_it(
     assert_allclose(red_middle(picture.rgb), expected, atol=1.5)  # pixels
 
 
-def test_an_engine_without_pictures_has_drawn_ones(
+def test_engines_without_rendering_draw_pictures(
     nao: Robot, simulate: Simulate
 ) -> None:
-    """A box is where the pinhole has it."""
+    """A box matches the pinhole model."""
     place = (0.6, 0.05, 0.45)
     box = Obstacle(name="box", size=(0.04, 0.04, 0.04), position=place)
     world = WorldCfg(engine="mujoco", obstacles=(box,))
@@ -97,7 +97,7 @@ def test_drawn_pictures_equal_those_of_pybullet(nao: Robot, simulate: Simulate) 
     assert (apart <= 12).mean() > 0.95  # all but edges
 
 
-def test_a_prepared_picture_shows_the_moment_at_which_it_was_prepared(
+def test_a_prepared_picture_shows_the_time_of_preparation(
     nao: Robot, simulate: Simulate
 ) -> None:
     sim = simulate(nao, SimulationCfg(world=WorldCfg(engine="mujoco")), "Stand")
@@ -111,7 +111,7 @@ def test_a_prepared_picture_shows_the_moment_at_which_it_was_prepared(
     assert_array_equal(draw().rgb, seen)
 
 
-def test_the_two_cameras_see_what_the_data_sheet_says(nao: Robot) -> None:
+def test_camera_fields_of_view_match_the_data_sheet(nao: Robot) -> None:
     """60.9 degrees across follow from 47.6 upright and 4:3; 1.2 and 39.7 down."""
     for camera, down in zip(nao.cameras, (1.2, 39.7), strict=True):
         half = np.tan(camera.vertical_fov / 2.0) * camera.width / camera.height
@@ -133,7 +133,7 @@ def test_a_picture_changes_nothing(nao: Robot, simulate: Simulate) -> None:
     assert_array_equal(ends[0].motor_torque, ends[1].motor_torque)
 
 
-def test_a_camera_is_asked_for_by_name_and_width(
+def test_camera_name_and_width_are_validated(
     nao: Robot, two_leg: Robot, simulate: Simulate
 ) -> None:
     sim = simulate(nao, SimulationCfg(), "Stand")

@@ -13,7 +13,7 @@ K = NAO.motors[KNEE].one_node.torque_constant
 STEP = JOINT.encoder_step
 PERIOD_S = 0.02
 SMALL = 0.3 * STEP * JOINT.kp
-"""Torque in N·m that moves the angle by less than half an encoder step."""
+"""Torque in N·m whose deflection is below half an encoder step."""
 
 
 class Knee:
@@ -25,7 +25,7 @@ class Knee:
         self._rng = np.random.default_rng(0)
 
     def told(self, torque: float, target: float, *, seen: float | None = None) -> float:
-        """Return the torque in N·m by the current that is found in one period."""
+        """Return the torque in N·m from the signed current of one period."""
         angle = target - torque / JOINT.kp
         counted = STEP * round(angle / STEP) if seen is None else seen
         noise = NAO.sensor_rates.current_noise * self._rng.standard_normal()
@@ -43,8 +43,8 @@ def test_a_large_current_has_the_sign_of_the_servo_error_at_once() -> None:
         assert abs(knee.told(torque, 0.3) - torque) < 0.1
 
 
-def test_a_sign_that_no_reading_shows_counts_as_none() -> None:
-    """Both signs explain an angle in the middle of its step."""
+def test_an_unobservable_sign_gives_zero_torque() -> None:
+    """Both signs are consistent with an angle in the middle of its step."""
     knee = Knee()
     told = [knee.told(SMALL, 100 * STEP, seen=100 * STEP) for _ in range(100)]
     assert np.abs(told).max() < 0.02
@@ -58,7 +58,7 @@ def test_a_small_current_gets_its_sign_when_the_set_point_moves_by_a_step() -> N
 
 
 def test_a_sign_is_kept_until_the_current_has_vanished() -> None:
-    """Known at 1 N·m, it is known at 0.07 where no reading shows it any more."""
+    """Known at 1 N·m, it is kept at 0.07 N·m, where readings cannot show it."""
     knee = Knee()
     torque = np.linspace(1.0, SMALL, 300)
     knee.follow(torque, np.full(300, 0.3))
@@ -71,14 +71,14 @@ def test_a_sign_is_kept_until_the_current_has_vanished() -> None:
     assert np.abs(told).max() < 0.02
 
 
-def test_a_current_that_turns_is_followed_within_half_a_second() -> None:
+def test_current_reversal_is_detected_within_half_a_second() -> None:
     knee = Knee()
     knee.follow(np.full(100, 0.5), np.full(100, 0.3))
     told = knee.follow(np.full(50, -0.5), np.full(50, 0.3))
     np.testing.assert_allclose(told[25:], -0.5, atol=0.06)
 
 
-def test_one_wrong_reading_turns_no_sign() -> None:
+def test_one_wrong_reading_keeps_the_sign() -> None:
     knee = Knee()
     knee.follow(np.full(100, 0.5), np.full(100, 0.3))
     assert knee.told(0.5, 0.3, seen=0.31) > 0.4
@@ -87,7 +87,7 @@ def test_one_wrong_reading_turns_no_sign() -> None:
 def test_the_mean_torque_of_a_small_current_is_right_over_all_places_of_a_step() -> (
     None
 ):
-    """The error of set-points and angles alone would be up to half a step."""
+    """Set-points and angles alone would be wrong by up to half a step."""
     rng = np.random.default_rng(1)
     off = []
     for torque in rng.uniform(-SMALL, SMALL, 40):

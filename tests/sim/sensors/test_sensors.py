@@ -1,4 +1,4 @@
-"""Sensors: rates, steps, noise, frames and signs, and what a sole feels."""
+"""Sensors: rates, resolution, noise, frames, signs, and forces of a sole."""
 
 from typing import cast
 
@@ -73,7 +73,7 @@ def sensors_in(
 
 
 def sole_reading(robot: Robot, force: float, cop: FloatArray) -> FloatArray:
-    """Return what the force sensors of the first sole read, exactly."""
+    """Return the exact readings of the first sole's force sensors."""
     world = StillWorld()
     world.force, world.cop = force, cop
     first = robot.force_sensors[0].link
@@ -98,7 +98,7 @@ def test_each_robot_has_four_force_sensors_a_sole(nao: Robot, two_leg: Robot) ->
 
 
 @given(x=st.floats(-1.0, 1.0), y=st.floats(-1.0, 1.0), force=st.floats(1.0, 14.0))
-def test_a_rectangular_sole_shares_its_load_as_by_hand(
+def test_rectangular_sole_load_matches_hand_calculation(
     two_leg: Robot, x: float, y: float, force: float
 ) -> None:
     """f = F/4 (1 ± x/a ± y/b) for a centre of pressure in the middle diamond.
@@ -113,10 +113,8 @@ def test_a_rectangular_sole_shares_its_load_as_by_hand(
 
 
 @pytest.mark.parametrize("degrees", [30.0, 90.0, -135.0])
-def test_a_turned_foot_elsewhere_feels_what_it_felt(
-    two_leg: Robot, degrees: float
-) -> None:
-    """Its centre of pressure is in its own frame, whichever way it faces."""
+def test_foot_forces_do_not_depend_on_its_pose(two_leg: Robot, degrees: float) -> None:
+    """The centre of pressure is in the foot frame."""
     cop = np.array([0.030, -0.010, -0.035])
     world = StillWorld()
     world.force, world.cop = 10.0, cop
@@ -128,7 +126,7 @@ def test_a_turned_foot_elsewhere_feels_what_it_felt(
     assert np.ptp(fsr) > 2.0
 
 
-def test_a_tilted_foot_feels_what_presses_along_its_own_normal(two_leg: Robot) -> None:
+def test_a_tilted_foot_measures_force_along_its_normal(two_leg: Robot) -> None:
     """On a sole tilted by 20°: F cos 20°, at the same place of the sole."""
     cop = np.array([0.030, -0.010, 0.0])
     world = StillWorld()
@@ -145,10 +143,10 @@ def test_a_tilted_foot_feels_what_presses_along_its_own_normal(two_leg: Robot) -
     weights=st.tuples(*[st.floats(0.0, 1.0)] * 4),
     force=st.floats(0.5, 20.0),
 )
-def test_a_sole_reads_its_load_and_pulls_at_nothing(
+def test_a_sole_reads_its_load_and_no_negative_force(
     nao: Robot, weights: tuple[float, ...], force: float
 ) -> None:
-    """Sum kept, none negative, and the right centre of pressure where none was cut."""
+    """Sum is kept, no force is negative, unclipped centres of pressure are exact."""
     assume(sum(weights) > 0.01)
     first = nao.force_sensors[0].link
     corners = np.array([s.position for s in nao.force_sensors if s.link == first])
@@ -160,8 +158,8 @@ def test_a_sole_reads_its_load_and_pulls_at_nothing(
         assert_allclose(f @ corners[:, :2] / force, cop[:2], atol=1e-12)
 
 
-def test_a_sole_feels_only_what_presses_along_its_normal(two_leg: Robot) -> None:
-    """Half of it at a tilt of 60 degrees, nothing when the foot lies on its side."""
+def test_a_sole_measures_only_the_normal_force(two_leg: Robot) -> None:
+    """Half the load at a tilt of 60 degrees, none when the foot lies on its side."""
     for tilt_deg, share in ((0.0, 1.0), (60.0, 0.5), (90.0, 0.0), (180.0, 0.0)):
         world = StillWorld()
         c, s = np.cos(np.deg2rad(tilt_deg)), np.sin(np.deg2rad(tilt_deg))
@@ -171,7 +169,7 @@ def test_a_sole_feels_only_what_presses_along_its_normal(two_leg: Robot) -> None
         assert fsr[:4].sum() == pytest.approx(10.0 * share, abs=1e-12)
 
 
-def test_force_sensors_end_at_their_range_and_count_in_steps(two_leg: Robot) -> None:
+def test_force_sensors_saturate_and_are_quantised(two_leg: Robot) -> None:
     world = StillWorld()
     world.force, world.cop = 1000.0, np.array([0.015, 0.0, -0.035])
     assert_array_equal(sensors_in(world, two_leg, EXACT).fsr, 15.0)
@@ -184,10 +182,10 @@ def test_force_sensors_end_at_their_range_and_count_in_steps(two_leg: Robot) -> 
 
 
 @pytest.mark.requirement("ST-22")
-def test_each_sensor_holds_its_value_until_it_is_due(
+def test_each_sensor_holds_its_value_for_its_period(
     two_leg: Robot, simulate: Simulate
 ) -> None:
-    """Encoders and IMU 5 ms, currents and force sensors 10 ms, as the walker has it."""
+    """Encoders and IMU 5 ms, currents and force sensors 10 ms on the walker."""
     sim = simulate(two_leg, SimulationCfg(), "Stand")
     periods = {"q": 5, "gyro": 5, "accelerometer": 5, "current": 10, "fsr": 10}
     changes: dict[str, list[int]] = {name: [] for name in periods}
@@ -221,7 +219,7 @@ def test_temperatures_are_reported_every_second_in_whole_kelvins(
     assert sim.truth().temperature[knee] == pytest.approx(51.7, abs=0.05)
 
 
-def test_encoders_count_in_steps_of_their_own(nao: Robot) -> None:
+def test_each_encoder_has_its_own_resolution(nao: Robot) -> None:
     n = len(nao.joints)
     sensors = sensors_in(StillWorld(), nao, SensorCfg(noise=False))
     q = np.random.default_rng(0).uniform(nao.lower, nao.upper)
@@ -266,7 +264,7 @@ def test_current_is_torque_over_the_torque_constant(nao: Robot, seed: int) -> No
 
 
 @pytest.mark.parametrize("model", ["one-node", "two-node", "bare-motor"])
-def test_the_measured_current_is_the_one_that_heats(
+def test_the_measured_current_equals_the_heating_current(
     nao: Robot, simulate: Simulate, model: HeatingModel
 ) -> None:
     """R i² with the winding's resistance is the heat of the chosen model."""
@@ -289,7 +287,7 @@ def test_the_measured_current_is_the_one_that_heats(
     )
 
 
-def test_noise_has_the_stated_size_and_no_mean(nao: Robot) -> None:
+def test_noise_has_the_stated_size_and_zero_mean(nao: Robot) -> None:
     """Over 2000 samples; the gain of an IMU axis is off by its precision at most."""
     world = StillWorld()
     world.force, world.cop = 40.0, np.array([0.02, 0.003, -0.045])
@@ -375,7 +373,7 @@ def test_force_sensors_add_up_to_the_weight(standing: SimulatedRobot) -> None:
 def test_force_sensors_find_the_centre_of_pressure(
     two_leg: Robot, simulate: Simulate
 ) -> None:
-    """Of each sole, against the engine's own contact points."""
+    """Compare each sole with the engine's contact points."""
     sim = simulate(two_leg, SimulationCfg(sensors=EXACT), "Stand")
     sim.step(1000)
     fsr, contacts = sim.read().fsr, sim.truth().contacts
@@ -397,7 +395,7 @@ def test_force_sensors_find_the_centre_of_pressure(
 def test_the_accelerometer_shows_g_upward_tilted_by_the_slope(
     nao: Robot, simulate: Simulate, slope_deg: float
 ) -> None:
-    """At rest: Rᵀ (0, 0, g), nose up by the slope and what the ankles give way.
+    """At rest: Rᵀ (0, 0, g), nose up by the slope and the ankle deflection.
 
     They are springs of 150 N·m/rad under a weight of 52 N some 0.25 m up: the lean
     grows by 5 to 15 percent.
@@ -415,10 +413,10 @@ def test_the_accelerometer_shows_g_upward_tilted_by_the_slope(
 
 @pytest.mark.requirement("ST-1")
 def test_the_imu_of_a_tumbling_robot(nao: Robot, simulate: Simulate) -> None:
-    """Against differences of the torso's pose: ω from its turning, a from its path.
+    """Compare with differences of the torso's pose: ω from rotation, a from position.
 
-    Thrown limp, spinning about all axes: the accelerometer sees no gravity, only the
-    turning of its place about the centre of mass.
+    Thrown limp, spinning about all axes: the accelerometer measures no gravity, only
+    its rotation about the centre of mass.
     """
     import pybullet as p
 
@@ -456,10 +454,10 @@ def test_the_imu_of_a_tumbling_robot(nao: Robot, simulate: Simulate) -> None:
     assert_allclose(reading.accelerometer, specific_force, atol=0.1)
 
 
-def test_a_robot_that_faces_elsewhere_feels_where_its_soles_touch(
+def test_a_moved_and_turned_robot_measures_its_sole_contacts(
     nao: Robot, simulate: Simulate
 ) -> None:
-    """Placed anew, 60° to the left and 2 m away; from PyBullet's own contacts."""
+    """Placed again, turned by 60° and 2 m away; compared with PyBullet's contacts."""
     sim = simulate(nao, SimulationCfg(sensors=EXACT), "Stand")
     truth, left = sim.truth(), Rotation.from_euler("z", 60.0, degrees=True)
     turn = left * Rotation.from_quat(truth.base_quaternion)

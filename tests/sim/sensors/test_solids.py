@@ -51,7 +51,7 @@ def test_a_mesh_encloses_its_shape_and_faces_outwards(
 
 
 def test_a_surface_in_parts_has_points_all_over_it() -> None:
-    """No point of a face is farther from one than a part is long."""
+    """Every point of a face is within one part length of a point."""
     top = box(SIZE, PARTS).points
     top = top[top[:, 2] == SIZE[2] / 2.0]
     place = np.random.default_rng(1).uniform(-0.5, 0.5, (200, 3)) * SIZE

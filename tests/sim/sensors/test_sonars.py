@@ -1,4 +1,4 @@
-"""Sonars: the distance of a wall, what is not heard, what hearing changes: nothing."""
+"""Sonars: distance of a wall, absence of echoes, no side effects."""
 
 import dataclasses
 from typing import cast
@@ -49,9 +49,7 @@ def places(sim: SimulatedRobot) -> FloatArray:
     return np.array([position + R @ one.position for one in sim.robot.sonars])
 
 
-def test_an_empty_room_and_its_floor_are_not_heard(
-    nao: Robot, simulate: Simulate
-) -> None:
+def test_an_empty_room_gives_no_echo(nao: Robot, simulate: Simulate) -> None:
     sim = simulate(nao, EXACT, "Stand")
     assert_array_equal(sim.read().sonar, [2.55, 2.55])
     sim.step(PERIOD)
@@ -60,10 +58,10 @@ def test_an_empty_room_and_its_floor_are_not_heard(
 
 @pytest.mark.requirement("JD-23")
 @pytest.mark.parametrize("ahead", [0.4, 1.0, 2.0])
-def test_a_wall_is_heard_at_its_distance(
+def test_a_wall_is_measured_at_its_distance(
     nao: Robot, simulate: Simulate, ahead: float
 ) -> None:
-    """Straight ahead it is nearest; rays stand `GAP` apart, so r <= d / cos(GAP)."""
+    """Rays are `GAP` apart, so r <= d / cos(GAP)."""
     sim = simulate(nao, EXACT, "Stand")
     put_wall(sim, ahead)
     sim.step(PERIOD)
@@ -73,7 +71,7 @@ def test_a_wall_is_heard_at_its_distance(
     assert (heard <= distance / np.cos(GAP)).all()
 
 
-def test_a_thing_on_the_left_is_heard_on_the_left(
+def test_an_object_on_the_left_reads_on_the_left(
     nao: Robot, simulate: Simulate
 ) -> None:
     sim = simulate(nao, EXACT, "Stand")
@@ -85,7 +83,7 @@ def test_a_thing_on_the_left_is_heard_on_the_left(
 
 
 class Facets:
-    """Every ray meets a surface at 1 m, whose normal is turned away by an angle."""
+    """Every ray hits a surface at 1 m whose normal is turned by an angle."""
 
     def __init__(self, degrees: float) -> None:
         self.turn = rotation_from_rpy(np.array([0.0, 0.0, np.deg2rad(degrees)]))
@@ -102,22 +100,22 @@ class Facets:
 
 
 @pytest.mark.parametrize(("degrees", "heard"), [(0.0, 1.0), (30.0, 1.0), (46.0, 2.55)])
-def test_a_slanted_surface_throws_the_sound_away(
+def test_an_oblique_surface_gives_no_echo(
     nao: Robot, degrees: float, heard: float
 ) -> None:
-    """Up to 45 degrees it answers."""
+    """Up to 45 degrees of incidence there is an echo."""
     sonar = np.zeros(2)
     Sonars(nao, resolution=False).read(cast(Engine, Facets(degrees)), sonar)
     assert_array_equal(sonar, [heard, heard])
 
 
-def test_the_robot_does_not_hear_itself(nao: Robot, simulate: Simulate) -> None:
-    """In StandZero both arms are stretched out ahead, into the beams."""
+def test_the_robot_gives_no_echo(nao: Robot, simulate: Simulate) -> None:
+    """In StandZero both arms are stretched forward into the beams."""
     sim = simulate(nao, EXACT, "StandZero")
     assert_array_equal(sim.read().sonar, [2.55, 2.55])
 
 
-def test_what_is_too_near_reads_the_least(nao: Robot, simulate: Simulate) -> None:
+def test_too_near_reads_the_minimum_range(nao: Robot, simulate: Simulate) -> None:
     sim = simulate(nao, EXACT, "Stand")
     put_wall(sim, 0.15)
     sim.step(PERIOD)
@@ -137,8 +135,8 @@ def test_readings_come_in_steps_and_ten_times_a_second(
     assert_allclose(np.rint(heard / 0.01) * 0.01, heard, atol=1e-12)
 
 
-def test_hearing_changes_nothing(nao: Robot, simulate: Simulate) -> None:
-    """The same second, bit for bit, of a robot without sonars."""
+def test_sonar_changes_no_state(nao: Robot, simulate: Simulate) -> None:
+    """The run equals that of a robot without sonars bit for bit."""
     ends = []
     for robot in (nao, dataclasses.replace(nao, sonars=())):
         sim = simulate(robot, SimulationCfg(), "Stand")

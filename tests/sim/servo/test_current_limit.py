@@ -21,9 +21,9 @@ QUIET = SensorCfg(noise=False, resolution=False)
 def stalled(
     nao: Robot, simulate: Simulate, board: Mapping[str, float] | None = None
 ) -> SimulatedRobot:
-    """Return a robot whose neck pushes against its stop with all that it may.
+    """Return a robot whose neck pushes against its stop at its limit.
 
-    Its encoder reads 10 degrees less than there are, so its set-point lies beyond.
+    Its encoder reads 10 degrees too low, so its set-point is beyond the stop.
     """
     cfg = SimulationCfg(
         sensors=QUIET, misalignment_deg={JOINT: 10.0}, current_limit_a=board or {}
@@ -67,7 +67,7 @@ def test_a_stalled_joint_gives_k_times_i_and_heats_by_r_i_squared(
 
 
 def course(sim: SimulatedRobot, change: Callable[[], None]) -> list[np.ndarray]:
-    """Return all that a robot does in half a second after a change."""
+    """Return half a second of the robot's states after a change."""
     change()
     rows = []
     for _ in range(25):
@@ -96,7 +96,7 @@ def test_the_torque_limit_of_equal_torque_gives_the_same_run_bit_for_bit(
 
 
 @pytest.mark.requirement("ST-29")
-def test_the_lesser_of_stiffness_and_current_holds(
+def test_the_lower_of_stiffness_and_current_applies(
     nao: Robot, simulate: Simulate
 ) -> None:
     sim = stalled(nao, simulate, {JOINT: LIMIT})
@@ -116,7 +116,7 @@ def test_the_lesser_of_stiffness_and_current_holds(
 
 
 @pytest.mark.requirement("ST-29")
-def test_beyond_the_motors_range_it_limits_nothing(
+def test_a_limit_above_motor_range_has_no_effect(
     nao: Robot, simulate: Simulate
 ) -> None:
     sim = stalled(nao, simulate)
@@ -147,7 +147,7 @@ def test_joints_on_one_motor_have_one_limit(nao: Robot) -> None:
 
 @pytest.mark.requirement("ST-29")
 @pytest.mark.parametrize("value", [-0.1, np.nan, np.inf])
-def test_a_limit_without_meaning_is_refused(
+def test_an_invalid_limit_is_rejected(
     nao: Robot, simulate: Simulate, value: float
 ) -> None:
     with pytest.raises(BadInput, match=r"current limit of HeadYaw is .* from 0 up"):

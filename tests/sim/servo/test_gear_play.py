@@ -1,4 +1,4 @@
-"""Play between motor and joint: free in its room, pushed one way at an end of it."""
+"""Gear play: free within the play, a one-sided spring at its ends."""
 
 import dataclasses
 
@@ -36,8 +36,8 @@ def at(robot: Robot, angle: float, speed: float = 0.0) -> tuple[FloatArray, Floa
 
 
 @given(error=errors)
-def test_the_spring_begins_where_the_room_ends(two_leg: Robot, error: float) -> None:
-    """τ = kp (|θ* - θ| - β) beyond ± β, nothing within."""
+def test_the_spring_acts_outside_the_play(two_leg: Robot, error: float) -> None:
+    """τ = kp (|θ* - θ| - β) beyond ± β, 0 within."""
     servo = servo_of(two_leg)
     assert servo.step(*at(two_leg, -error))
     wanted = two_leg.joints[0].kp * max(abs(error) - BETA, 0.0) * np.sign(error)
@@ -47,7 +47,7 @@ def test_the_spring_begins_where_the_room_ends(two_leg: Robot, error: float) -> 
 
 
 @given(error=errors, speed=st.floats(-3.0, 3.0))
-def test_a_motor_pulls_no_joint_through_the_room(
+def test_motor_applies_no_torque_within_the_play(
     two_leg: Robot, error: float, speed: float
 ) -> None:
     servo = servo_of(two_leg, friction=1.0)
@@ -60,8 +60,8 @@ def test_a_motor_pulls_no_joint_through_the_room(
         assert servo.joint_torque[0] == servo.motor_torque[0] == 0.0
 
 
-def test_what_sticks_in_the_gear_is_not_felt_in_the_room(two_leg: Robot) -> None:
-    """A motor without torque goes along: then it is felt everywhere."""
+def test_gear_friction_does_not_act_within_the_play(two_leg: Robot) -> None:
+    """A limp motor follows the joint: then friction acts everywhere."""
     for limit, felt in ((1.0, 0.0), (0.0, -two_leg.joints[0].friction)):
         servo = servo_of(two_leg, friction=1.0)
         servo.limit[:] = limit
@@ -70,7 +70,7 @@ def test_what_sticks_in_the_gear_is_not_felt_in_the_room(two_leg: Robot) -> None
         assert servo.joint_torque[0] == pytest.approx(felt)
 
 
-def test_coupled_joints_have_room_between_them(nao: Robot) -> None:
+def test_coupled_joints_have_play(nao: Robot) -> None:
     left, right = nao.joint_index("LHipYawPitch"), nao.joint_index("RHipYawPitch")
     for apart, beyond in ((0.9 * BETA, 0.0), (1.5 * BETA, 0.5 * BETA)):
         servo, (q, v) = servo_of(nao), at(nao, 0.0)
@@ -82,7 +82,7 @@ def test_coupled_joints_have_room_between_them(nao: Robot) -> None:
 
 
 @pytest.mark.parametrize("where", ["q", "target"])
-def test_a_number_that_is_none_is_reported(two_leg: Robot, where: str) -> None:
+def test_nan_input_is_reported(two_leg: Robot, where: str) -> None:
     servo, (q, v) = servo_of(two_leg), at(two_leg, 0.0)
     {"q": q, "target": servo.target}[where][3] = np.nan
     assert not servo.step(q, v)
@@ -90,10 +90,10 @@ def test_a_number_that_is_none_is_reported(two_leg: Robot, where: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["pybullet", "mujoco"])
-def test_play_takes_most_of_the_fight_of_the_legs(
+def test_play_halves_the_loss_of_misaligned_legs(
     nao: Robot, engine: EngineName
 ) -> None:
-    """Errors of about 1° in all leg joints need not fight in gears with 1° of play."""
+    """Gears with 1° of play absorb errors of about 1° in all leg joints."""
     pytest.importorskip(engine)
     power, joint_loss = {}, joule_loss(nao)
     for play in (0.0, PLAY_DEG):
@@ -111,12 +111,12 @@ def test_play_takes_most_of_the_fight_of_the_legs(
     assert power[PLAY_DEG] < 0.5 * power[0.0]
 
 
-def test_a_setting_gives_it_to_the_servo() -> None:
+def test_robot_setting_sets_the_servo_play() -> None:
     assert RobotSetting(gear_play_deg=0.5).simulation().servo.play_deg == 0.5
     assert RobotSetting().simulation().servo.play_deg == 0.0
 
 
-def test_it_is_refused_where_it_cannot_be() -> None:
+def test_invalid_play_is_rejected() -> None:
     with pytest.raises(BadInput, match=r"play_deg = 9\.0"):
         ServoCfg(play_deg=9.0)
     with pytest.raises(BadInput, match="needs the servo 'torque'"):

@@ -1,4 +1,4 @@
-"""Motors that drive joints together, against numpy written for this test alone."""
+"""Parallel motors against a separate numpy implementation."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,7 +26,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def skewed() -> Robot:
-    """Return a G1 whose left ankle has other motors and unequal ratios."""
+    """Return a G1 whose left ankle has different motors and unequal ratios."""
     a, b = (G1.motors[m] for m in PAIR)
     motors = list(G1.motors)
     motors[PAIR[0]] = replace(a, ratios=(0.7, 0.4), stall_torque=0.4)
@@ -91,7 +91,7 @@ def test_the_kernel_agrees_with_the_equations(which: str, seed: int) -> None:
 
 
 @given(which=ROBOTS, seed=seeds)
-def test_the_compiled_kernel_is_the_written_one(which: str, seed: int) -> None:
+def test_compiled_kernel_matches_python(which: str, seed: int) -> None:
     robot = {"g1": G1, "skewed": SKEWED}[which]
     compiled, q, v = state(robot, seed)
     written, _, _ = state(robot, seed)
@@ -102,7 +102,7 @@ def test_the_compiled_kernel_is_the_written_one(which: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("field", ["q", "v"])
-def test_a_number_that_is_none_is_reported(field: str) -> None:
+def test_nan_input_is_reported(field: str) -> None:
     servo, q, v = state(G1, 0)
     {"q": q, "v": v}[field][ANKLE[1]] = np.nan
     assert not servo.step(q, v)
@@ -127,7 +127,7 @@ def test_play_of_a_joint_leaves_it_without_torque() -> None:
     assert servo.joint_torque[ANKLE[1]] < -1.0
 
 
-def test_a_motor_that_fails_leaves_both_joints_to_the_other(simulate: Simulate) -> None:
+def test_the_other_motor_drives_both_joints_after_a_failure(simulate: Simulate) -> None:
     sim = simulate(G1, SimulationCfg(), "bent")
     sim.fail_motors(["left_ankle_a"])
     sim.step(20)
@@ -142,8 +142,8 @@ def test_a_motor_that_fails_leaves_both_joints_to_the_other(simulate: Simulate) 
     assert sim.motor_torque[PAIR[0]] != 0.0
 
 
-def test_a_limit_of_current_is_that_of_each_motor(simulate: Simulate) -> None:
-    """The smaller one of its joints', times K = 1.2 N·m/A."""
+def test_a_current_limit_applies_to_each_motor(simulate: Simulate) -> None:
+    """The minimum of its joints' limits times K = 1.2 N·m/A."""
     sim = simulate(G1, SimulationCfg(), "bent")
     assert not sim.limits_current
     amps = np.full(len(G1.joints), np.inf)

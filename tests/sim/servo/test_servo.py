@@ -1,4 +1,4 @@
-"""The motor board by itself: limits, torque-speed line, friction, coupled joints."""
+"""The motor board alone: limits, torque-speed line, friction, coupled joints."""
 
 import dataclasses
 import itertools
@@ -19,7 +19,7 @@ from nao_testbed.sim.servo import COUPLING_STIFFNESS, Servo, ServoCfg, servo_tor
 
 DT = 1e-3  # s
 ROUNDING = 1e-12  # N·m
-CREEP = 1e-3  # of the break-away angle in 9 s; it rings on for ever, by about as much
+CREEP = 1e-3  # of the break-away angle in 9 s; the ringing has about this amplitude
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -44,7 +44,7 @@ def state(robot: Robot, seed: int) -> tuple[Servo, FloatArray, FloatArray]:
 @pytest.mark.requirement("ST-3")
 @given(seed=seeds)
 def test_no_motor_exceeds_its_software_limit(nao: Robot, seed: int) -> None:
-    """Whatever set-point, angle and speed: |τ| <= stiffness · effort limit."""
+    """For any set-point, angle and speed: |τ| <= stiffness · effort limit."""
     servo, q, v = state(nao, seed)
     assert servo.step(q, v)
     leading = [nao.joint_index(motor.joints[0]) for motor in nao.motors]
@@ -52,10 +52,8 @@ def test_no_motor_exceeds_its_software_limit(nao: Robot, seed: int) -> None:
 
 
 @given(seed=seeds)
-def test_the_motor_drives_only_below_its_torque_speed_line(
-    nao: Robot, seed: int
-) -> None:
-    """τ sign(ω) <= τ_stall (1 - |ω|/ω₀), or nothing where the line is negative."""
+def test_motor_torque_is_below_the_torque_speed_line(nao: Robot, seed: int) -> None:
+    """τ sign(ω) <= τ_stall (1 - |ω|/ω₀), 0 where the line is negative."""
     servo, q, v = state(nao, seed)
     servo.step(q, v)
     for motor, tau in zip(nao.motors, servo.motor_torque, strict=True):
@@ -77,16 +75,14 @@ def test_a_limp_motor_gives_nothing(nao: Robot, seed: int) -> None:
 
 @pytest.mark.requirement("ST-2")
 @given(seed=seeds)
-def test_inside_its_limits_the_motor_is_a_spring_and_damper(
-    nao: Robot, seed: int
-) -> None:
+def test_within_limits_the_motor_is_a_spring_and_damper(nao: Robot, seed: int) -> None:
     """τ = kp (θ* - θ) - kd ω, with θ in encoder steps and the calibration error."""
     rng = np.random.default_rng(seed)
     error = rng.uniform(-0.1, 0.1, len(nao.joints))
     left, right = nao.joint_index("LHipYawPitch"), nao.joint_index("RHipYawPitch")
     servo = Servo(nao, ServoCfg(encoder=False), DT, error)
     servo.target[:] = rng.uniform(nao.lower, nao.upper)
-    servo.target[right] = servo.target[left]  # the follower's is not looked at
+    servo.target[right] = servo.target[left]  # the follower's is not used
     servo.velocity[:] = rng.uniform(-0.05, 0.05, len(error))
     q = servo.target + error + rng.uniform(-5e-3, 5e-3, len(error))
     v = rng.uniform(-0.05, 0.05, len(error))
@@ -100,8 +96,8 @@ def test_inside_its_limits_the_motor_is_a_spring_and_damper(
         assert tau == pytest.approx(expected, abs=1e-9)
 
 
-def test_the_servo_counts_in_steps_of_the_motor_encoder(two_leg: Robot) -> None:
-    """Less than half a step off the set-point is no error at all."""
+def test_the_servo_quantises_by_the_motor_encoder(two_leg: Robot) -> None:
+    """A deviation below half a step gives no error."""
     servo = servo_of(two_leg)
     joint = two_leg.joints[0]
     q, v = np.zeros(6), np.zeros(6)
@@ -115,7 +111,7 @@ def test_the_servo_counts_in_steps_of_the_motor_encoder(two_leg: Robot) -> None:
 
 @settings(max_examples=25)
 @given(seed=seeds)
-def test_the_compiled_kernel_is_the_written_one(nao: Robot, seed: int) -> None:
+def test_compiled_kernel_matches_python(nao: Robot, seed: int) -> None:
     compiled, q, v = state(nao, seed)
     written, _, _ = state(nao, seed)
     kernel: Callable[..., bool] = cast(Any, servo_torques).py_func
@@ -133,7 +129,7 @@ def test_the_compiled_kernel_is_the_written_one(nao: Robot, seed: int) -> None:
 
 
 @pytest.mark.parametrize("where", ["q", "v", "target"])
-def test_a_number_that_is_none_is_reported(two_leg: Robot, where: str) -> None:
+def test_nan_input_is_reported(two_leg: Robot, where: str) -> None:
     servo = servo_of(two_leg)
     arrays = {"q": np.zeros(6), "v": np.zeros(6), "target": servo.target}
     assert servo.step(arrays["q"], arrays["v"])
@@ -194,7 +190,7 @@ def limp(robot: Robot, friction_scale: float = 1.0) -> Servo:
 
 @pytest.mark.parametrize("share", [0.3, 0.9])
 def test_gear_friction_sticks_without_creeping(two_leg: Robot, share: float) -> None:
-    """A load below τ_c, held for 10 s, moves the joint by load / k, and only that."""
+    """A load below τ_c, held for 10 s, moves the joint by exactly load / k."""
     joint, inertia = two_leg.joints[0], two_leg.motors[0].armature
     load = share * joint.friction
 
@@ -209,8 +205,8 @@ def test_gear_friction_sticks_without_creeping(two_leg: Robot, share: float) -> 
     assert end == pytest.approx(settled, abs=CREEP * break_away)
 
 
-def test_a_stuck_gear_is_the_spring_that_an_ode_solver_sees(two_leg: Robot) -> None:
-    """I q̈ = load(t) - k q as long as nothing slides."""
+def test_a_stuck_gear_matches_the_spring_of_an_ode_solver(two_leg: Robot) -> None:
+    """I q̈ = load(t) - k q while the gear sticks."""
     joint, inertia = two_leg.joints[0], two_leg.motors[0].armature
     k = joint.presliding_stiffness
 
@@ -249,7 +245,7 @@ def test_a_sliding_gear_takes_exactly_the_coulomb_friction(
 def test_a_closed_loop_costs_four_times_friction_times_slide(
     two_leg: Robot, amplitude_rad: float
 ) -> None:
-    """∮ τ dq = 4 τ_c (A - τ_c/k): sliding costs, bending of the stuck gear does not."""
+    """∮ τ dq = 4 τ_c (A - τ_c/k): sliding dissipates, elastic deflection does not."""
     joint = two_leg.joints[0]
     servo = limp(two_leg)
     phase = np.linspace(0.0, 4.0 * np.pi, 8001)
@@ -263,14 +259,14 @@ def test_a_closed_loop_costs_four_times_friction_times_slide(
         work[k] = -0.5 * (before + servo.joint_torque[0]) * (b - a)
         before = servo.joint_torque[0]
     slide = amplitude_rad - joint.friction / joint.presliding_stiffness
-    # The first turn begins with an unbent gear; the second is a closed loop.
+    # The first turn starts at zero deflection; the second is a closed loop.
     assert work[4000:].sum() == pytest.approx(4.0 * joint.friction * slide, rel=1e-3)
 
 
 @given(seed=seeds)
 @settings(max_examples=30)
 def test_friction_never_gives_energy(two_leg: Robot, seed: int) -> None:
-    """Along any way the gear's work is at least minus what it has stored."""
+    """On any path the gear's work is at least minus the stored energy."""
     servo = limp(two_leg)
     joint = two_leg.joints[0]
     rng = np.random.default_rng(seed)
@@ -282,7 +278,7 @@ def test_friction_never_gives_energy(two_leg: Robot, seed: int) -> None:
         v[0] = step / DT
         servo.step(q, v)
         given_back += 0.5 * (before + servo.joint_torque[0]) * step
-    # A step that breaks away half-way is seen by the trapezium as half a bend.
+    # The trapezium counts a step that breaks away half-way as half a deflection.
     assert given_back <= 0.5 * joint.friction**2 / joint.presliding_stiffness
 
 
@@ -291,7 +287,7 @@ def test_friction_never_gives_energy(two_leg: Robot, seed: int) -> None:
 
 @given(seed=seeds)
 def test_coupled_joints_share_one_motor(nao: Robot, seed: int) -> None:
-    """Their torques add up to the motor's, less what sticks in the gear."""
+    """Their torques add up to the motor's, less the gear friction."""
     servo, q, v = state(nao, seed)
     servo.step(q, v)
     left, right = nao.joint_index("LHipYawPitch"), nao.joint_index("RHipYawPitch")
@@ -304,7 +300,7 @@ def test_coupled_joints_share_one_motor(nao: Robot, seed: int) -> None:
 
 
 def test_coupled_joints_are_held_together(nao: Robot) -> None:
-    """A difference d of their angles pulls them together with K d: 0.2° under 1 N·m."""
+    """An angle difference d gives a torque K d: 0.2° under 1 N·m."""
     servo = servo_of(nao, ServoCfg(friction_scale=0.0, encoder=False))
     left, right = nao.joint_index("LHipYawPitch"), nao.joint_index("RHipYawPitch")
     q, v = np.zeros(len(nao.joints)), np.zeros(len(nao.joints))
@@ -340,6 +336,6 @@ def test_three_joints_on_a_motor_are_refused(two_leg: Robot) -> None:
         ({"battery_volt": np.nan}, "battery_volt = nan V"),
     ],
 )
-def test_a_servo_that_cannot_be_is_refused(values: dict[str, float], said: str) -> None:
+def test_an_invalid_servo_is_rejected(values: dict[str, float], said: str) -> None:
     with pytest.raises(BadInput, match=said):
         ServoCfg(**values)  # type: ignore[arg-type]

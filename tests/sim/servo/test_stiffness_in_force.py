@@ -1,4 +1,4 @@
-"""What reaches the motors of a commanded stiffness: heat and faults take from it."""
+"""Effective stiffness of the motors: reduced by heat and faults."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def in_force(robot: Robot, protection: str, limit: FloatArray) -> EffectiveStiff
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=N, max_size=N))
 @pytest.mark.requirement("ST-3")
-def test_a_limit_is_that_fraction_of_what_a_motor_may_give(
+def test_limit_is_that_fraction_of_the_effort_limit(
     values: list[float],
 ) -> None:
     limit = np.full(len(NAO.joints), np.nan)
@@ -43,7 +43,7 @@ def test_a_limit_is_that_fraction_of_what_a_motor_may_give(
 
 
 @pytest.mark.requirement("ST-4")
-def test_a_hot_motor_reads_back_what_its_protection_left(nao: Robot) -> None:
+def test_a_hot_motor_reads_back_the_reduced_stiffness(nao: Robot) -> None:
     limit = np.zeros(len(nao.joints))
     stiffness = in_force(nao, "nao", limit)
     hot = COOL.copy()
@@ -93,12 +93,12 @@ def test_a_failed_shoulder_lets_the_arm_hang(
     sim.fail_motors([SHOULDER])
     sim.step(600)
     assert sim.motor_torque[motor] == 0.0
-    assert sim.read().q[joint] > 0.8  # it falls, the hand down
+    assert sim.read().q[joint] > 0.8  # the arm falls, hand down
     assert sim.failed_motors == (SHOULDER,)
 
 
 @pytest.mark.requirement("RM-44")
-def test_the_robot_does_not_notice(nao: Robot, simulate: Simulate) -> None:
+def test_failure_is_not_observable(nao: Robot, simulate: Simulate) -> None:
     sim = simulate(nao, SimulationCfg(), "StandZero")
     before = sim.read()
     sim.fail_motors([SHOULDER])
@@ -115,7 +115,7 @@ def test_a_repaired_shoulder_lifts_the_arm_again(
     joint = nao.joint_index(SHOULDER)
     sim.fail_motors([SHOULDER])
     sim.step(400)
-    sim.write(Command(stiffness=np.ones(len(nao.joints))))  # it stays broken
+    sim.write(Command(stiffness=np.ones(len(nao.joints))))  # it still has failed
     sim.step(200)
     hanging = sim.read().q[joint]
     sim.repair_motors([SHOULDER])
@@ -125,7 +125,7 @@ def test_a_repaired_shoulder_lifts_the_arm_again(
     assert sim.failed_motors == ()
 
 
-def test_a_kept_state_knows_what_was_broken(nao: Robot, simulate: Simulate) -> None:
+def test_a_snapshot_holds_failed_motors(nao: Robot, simulate: Simulate) -> None:
     sim = simulate(nao, SimulationCfg(), "StandZero")
     sim.fail_motors([SHOULDER])
     kept = sim.snapshot()

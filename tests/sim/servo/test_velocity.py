@@ -1,4 +1,4 @@
-"""A set-point of velocity: a joint on its way no longer lags by kd ω / kp."""
+"""Velocity set-points: a moving joint does not lag by kd ω / kp."""
 
 import numpy as np
 import pytest
@@ -17,9 +17,9 @@ pytestmark = pytest.mark.requirement("ST-29")
 
 
 def lag(nao: Robot, sim: SimulatedRobot, velocity: float | None) -> float:
-    """Turn the head at `SPEED` for 0.6 s; return how far it was behind, in rad.
+    """Turn the head at `SPEED` for 0.6 s; return its lag in rad.
 
-    The mean of the last 0.2 s.
+    The lag is the mean of the last 0.2 s.
     """
     joint = nao.joint_index(JOINT)
     target = nao.posture("Stand").angles.copy()
@@ -36,7 +36,7 @@ def lag(nao: Robot, sim: SimulatedRobot, velocity: float | None) -> float:
     return float(np.mean(behind[400:]))
 
 
-def test_the_lag_of_the_damping_goes_what_the_gear_takes_stays(
+def test_velocity_set_point_removes_the_damping_lag_only(
     nao: Robot, simulate: Simulate
 ) -> None:
     cfg = SimulationCfg(sensors=QUIET, servo=ServoCfg(encoder=False))
@@ -46,20 +46,22 @@ def test_the_lag_of_the_damping_goes_what_the_gear_takes_stays(
     given = lag(nao, simulate(nao, cfg, "Stand"), SPEED)
     assert none_at_all == without
     damping = data.kd * SPEED / data.kp
-    assert damping > 5e-3, "nothing to see"
+    assert damping > 5e-3, "too little damping lag"
     assert without - given == pytest.approx(damping, rel=0.02)
     assert given == pytest.approx(data.friction / data.kp, rel=0.02)
 
 
 @pytest.mark.slow
-def test_the_engines_own_motors_take_it_too(nao: Robot, simulate: Simulate) -> None:
+def test_velocity_set_point_works_on_engine_motors(
+    nao: Robot, simulate: Simulate
+) -> None:
     cfg = SimulationCfg(sensors=QUIET, servo=ServoCfg(kind="pybullet"))
     without = lag(nao, simulate(nao, cfg, "Stand"), None)
     given = lag(nao, simulate(nao, cfg, "Stand"), SPEED)
     assert abs(given) < 0.5 * abs(without)
 
 
-def test_a_set_point_alone_stops_it_and_a_snapshot_keeps_it(
+def test_target_alone_stops_it_and_snapshot_restores_it(
     nao: Robot, simulate: Simulate
 ) -> None:
     sim = simulate(nao, SimulationCfg(sensors=QUIET), "Stand")
@@ -73,7 +75,7 @@ def test_a_set_point_alone_stops_it_and_a_snapshot_keeps_it(
     sim.restore(kept)
     sim.write(Command(stiffness=np.ones(len(target))))
     sim.step(200)
-    assert np.array_equal(sim.truth().q, moved), "a stiffness leaves it as it is"
+    assert np.array_equal(sim.truth().q, moved), "stiffness keeps velocity"
     sim.restore(kept)
     sim.write(Command(target=target))
     sim.step(200)
@@ -84,9 +86,7 @@ def test_a_set_point_alone_stops_it_and_a_snapshot_keeps_it(
     sim.forget(kept)
 
 
-def test_joints_on_one_motor_obey_the_leading_one(
-    nao: Robot, simulate: Simulate
-) -> None:
+def test_joints_on_one_motor_follow_the_leader(nao: Robot, simulate: Simulate) -> None:
     sim = simulate(nao, SimulationCfg(sensors=QUIET), "Stand")
     target = nao.posture("Stand").angles
     velocity = np.zeros(len(target))
@@ -97,7 +97,7 @@ def test_joints_on_one_motor_obey_the_leading_one(
 
 
 @pytest.mark.parametrize("value", [np.nan, 9.0, -9.0])
-def test_a_velocity_without_meaning_is_refused(
+def test_an_invalid_velocity_is_rejected(
     nao: Robot, simulate: Simulate, value: float
 ) -> None:
     sim = simulate(nao, SimulationCfg(sensors=QUIET), "Stand")

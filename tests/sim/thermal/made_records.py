@@ -1,4 +1,4 @@
-"""Records whose constants are known, by the closed form of a constant current."""
+"""Records with known constants, by the closed form of a constant current."""
 
 from dataclasses import dataclass
 

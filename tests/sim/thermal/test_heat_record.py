@@ -1,4 +1,4 @@
-"""Records: what is refused, and that thinning loses no heat."""
+"""Records: validation, and thinning without loss of heat."""
 
 import numpy as np
 import pytest
@@ -51,7 +51,7 @@ def test_a_part_is_what_lies_between_two_times() -> None:
         record.part(begin_s=9.0)
 
 
-def test_the_step_of_a_sensor_is_seen_where_it_has_one() -> None:
+def test_the_resolution_of_a_sensor_is_detected() -> None:
     time_s = np.arange(100.0)
     slow = np.linspace(30.0, 40.0, 100)
     square = np.zeros(99)
@@ -66,7 +66,7 @@ def test_a_current_heats_by_its_square_whatever_its_sign() -> None:
     assert_allclose(record.mean_square_current, [1.0, 2.5, 4.0, 2.0, 0.0])
 
 
-def test_independent_errors_count_each_and_alike_ones_together() -> None:
+def test_rows_per_error_is_the_length_of_equal_errors() -> None:
     rng = np.random.default_rng(1)
     white = rng.normal(size=5000)
     assert rows_per_error([white]) == pytest.approx(1.0, abs=0.2)

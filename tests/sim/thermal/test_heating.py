@@ -147,7 +147,7 @@ def _bare_motor_slope(motor: Motor, alpha: float, ambient: float, tau: float) ->
 
 
 def _two_node_slope(motor: Motor, alpha: float, ambient: float, tau: float) -> Slope:
-    """The identified motor, its winding apart [xu2012]."""
+    """The identified motor with a separate winding node [xu2012]."""
     d, w = motor.one_node, motor.two_node
     R_wh = w.resistance_winding_housing
     c_w = w.time_constant_winding / R_wh
@@ -228,7 +228,7 @@ def test_two_nodes_are_one_in_the_steady_state() -> None:
 
 
 def test_two_nodes_are_one_when_slow() -> None:
-    """A power that rises for ever: the lag C/λ is the same, hence the temperatures."""
+    """With steadily rising power the lag C/λ is equal, hence the temperatures."""
     one, two = _heating("one-node", 0.0), _heating("two-node", 0.0)
     step_s = 1.0
     for k in range(40_000):  # s, 18 time constants of the slowest motor
@@ -240,7 +240,7 @@ def test_two_nodes_are_one_when_slow() -> None:
     assert_allclose(two.temperature, one.temperature, rtol=0.0, atol=1e-5)
 
 
-def test_two_nodes_part_from_one_by_the_delay_of_the_winding() -> None:
+def test_two_nodes_differ_by_the_delay_of_the_winding() -> None:
     """A joint held for 15 minutes: the housing lags, the winding is hotter by P R_wh.
 
     1.84 N·m in a pitch joint of the leg.
@@ -330,7 +330,7 @@ def test_two_steps_are_one(
     twice.advance(tau**2, first)
     twice.advance(tau**2, second)
     if once.is_burnt or twice.is_burnt:
-        return  # what has melted follows no law any more
+        return  # a melted motor follows no law
     assert_allclose(twice.winding, once.winding, rtol=1e-8, atol=1e-9)
     assert_allclose(twice.temperature, once.temperature, rtol=1e-8, atol=1e-9)
     assert_allclose(twice.joule_energy, once.joule_energy, rtol=1e-8, atol=1e-9)
@@ -384,7 +384,7 @@ def test_more_torque_is_never_cooler(
     start=starts,
     threshold=st.floats(20.0, 100.0),
 )
-def test_a_threshold_is_met_at_the_time_foretold_and_not_before(
+def test_a_threshold_is_reached_at_the_predicted_time(
     cfg: HeatingCfg,
     tau: FloatArray,
     before: FloatArray,
@@ -393,11 +393,11 @@ def test_a_threshold_is_met_at_the_time_foretold_and_not_before(
 ) -> None:
     heating = _make(cfg)
     heating.reset(start)
-    heating.advance(before**2, 40.0)  # winding and housing apart
+    heating.advance(before**2, 40.0)  # winding and housing differ
     side = np.sign(threshold - heating.temperature)
     times = heating.time_to_reach(tau**2, threshold)
     for i in range(N):
-        # Beyond a week the passage is hidden by rounding.
+        # Beyond a week rounding hides the crossing.
         horizon = min(times[i], 6e5)
         if times[i] == horizon:
             reached = heating.predict(tau**2, horizon)[i]
@@ -408,7 +408,7 @@ def test_a_threshold_is_met_at_the_time_foretold_and_not_before(
 
 
 @every_model
-def test_never_and_now_are_told(model: HeatingModel) -> None:
+def test_time_to_reach_is_inf_or_0(model: HeatingModel) -> None:
     heating = _heating(model, 0.0)
     heating.reset(30.0)
     rest = np.zeros(N)
@@ -422,8 +422,8 @@ def test_never_and_now_are_told(model: HeatingModel) -> None:
     assert np.isfinite(heating.time_to_reach(np.full(N, 1.0), final - 0.01)).all()
 
 
-def test_a_housing_that_peaks_is_seen() -> None:
-    """A hot winding at rest warms its housing first, then both cool."""
+def test_a_housing_peak_is_found() -> None:
+    """A hot winding without load first warms its housing, then both cool."""
     heating = _heating("two-node", 0.0)
     heating.advance(np.full(N, 8.0**2), 20.0)
     rest = np.zeros(N)
@@ -441,9 +441,7 @@ def test_a_housing_that_peaks_is_seen() -> None:
 
 @every_model
 @every_copper
-def test_steady_state_is_where_a_long_time_leads(
-    model: HeatingModel, alpha: float
-) -> None:
+def test_steady_state_is_the_limit_over_time(model: HeatingModel, alpha: float) -> None:
     heating = _heating(model, alpha)
     square = np.array([1.5, 2.0, 0.9]) ** 2
     heating.advance(square, 1e6)
@@ -521,7 +519,7 @@ def test_two_joints_of_one_motor_heat_it_once() -> None:
 
 @laws
 @given(z=st.floats(-40.0, 40.0))
-def test_phi_functions_are_the_integrals_they_stand_for(z: float) -> None:
+def test_phi_functions_equal_their_integrals(z: float) -> None:
     first = quad(lambda s: math.exp(z * s), 0.0, 1.0, epsabs=0.0, epsrel=1e-12)[0]
     second = quad(
         lambda s: (1.0 - s) * math.exp(z * s), 0.0, 1.0, epsabs=0.0, epsrel=1e-12

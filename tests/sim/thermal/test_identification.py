@@ -1,4 +1,4 @@
-"""The fit gives back constants that are known, and says how sure it is."""
+"""The fit recovers known constants and gives their uncertainty."""
 
 import itertools
 
@@ -28,7 +28,7 @@ TWO_LOADS = np.repeat([1.2, 0.3], 300)  # A, each for 300 rows
     start=st.floats(-10.0, 60.0),
 )
 @settings(max_examples=40)
-def test_exact_temperatures_give_back_the_constants(
+def test_exact_temperatures_recover_the_constants(
     heating: float, time_constant: float, ambient: float, start: float
 ) -> None:
     truth = Truth(heating=heating, rate=1.0 / time_constant, ambient=ambient)
@@ -41,10 +41,10 @@ def test_exact_temperatures_give_back_the_constants(
 
 
 @pytest.mark.slow
-def test_the_intervals_hold_the_truth_as_often_as_they_say() -> None:
-    """At least 90 of 100 intervals of 95 %; also where the sensor has steps only.
+def test_intervals_have_their_stated_coverage() -> None:
+    """At least 90 of 100 intervals of 95 %; also with quantisation only.
 
-    Steps without noise are the hard case: their errors are alike for many rows.
+    Quantisation without noise is the hard case: errors are equal for many rows.
     """
     rng = np.random.default_rng(7)
     held = dict.fromkeys(itertools.product(("steps", "noise"), ("R/C", "λ/C", "Tₑ")), 0)
@@ -76,8 +76,8 @@ def test_the_intervals_hold_the_truth_as_often_as_they_say() -> None:
     assert min(shares.values()) >= 0.9, shares
 
 
-def test_intervals_are_as_wide_as_estimates_scatter() -> None:
-    """Also that of λ, whose errors are those of R/C and λ/C, which go together."""
+def test_interval_width_matches_the_scatter() -> None:
+    """Also for λ, whose error depends on the correlated errors of R/C and λ/C."""
     rng = np.random.default_rng(5)
     exact = made_record(Truth(), TWO_LOADS, 4.0, 30.0)
     values, halves = [], []
@@ -96,7 +96,7 @@ def test_intervals_are_as_wide_as_estimates_scatter() -> None:
     assert_allclose(np.mean(halves, axis=0), scatter, rtol=0.35)  # 60 trials
 
 
-def test_more_rows_of_the_same_reading_make_nobody_surer() -> None:
+def test_repeated_readings_do_not_narrow_the_interval() -> None:
     """Ten times the rows in the same steps of 1 K: the interval hardly shrinks."""
     truth = Truth()
     widths = []
@@ -133,7 +133,7 @@ def test_the_exact_steps_agree_with_an_ode_solver() -> None:
             assert_allclose([gain[k + 1], gain_slope[k + 1]], y, rtol=RTOL_ODE)
 
 
-def test_one_constant_current_cannot_tell_heat_from_warm_air() -> None:
+def test_one_constant_current_needs_an_ambient_temperature() -> None:
     record = made_record(Truth(), np.full(400, 1.0), 4.0, 30.0)
     with pytest.raises(BadInput, match=r"separated\. Give the ambient temperature"):
         fit_one_node([record])
@@ -143,7 +143,7 @@ def test_one_constant_current_cannot_tell_heat_from_warm_air() -> None:
     assert fit.ambient.low == fit.ambient.high == 27.0
 
 
-def test_motors_of_one_kind_with_different_currents_tell_it() -> None:
+def test_motors_with_different_currents_identify_ambient() -> None:
     records = [
         made_record(Truth(), np.full(400, i), 4.0, 30.0) for i in (0.4, 0.8, 1.2)
     ]
@@ -152,7 +152,7 @@ def test_motors_of_one_kind_with_different_currents_tell_it() -> None:
     assert_allclose(fit.ambient.value, 27.0, rtol=RTOL_EXACT)
 
 
-def test_it_predicts_what_it_has_not_seen() -> None:
+def test_fit_predicts_unseen_data() -> None:
     rng = np.random.default_rng(11)
     current = rng.uniform(0.2, 1.3, 900)
     record = made_record(Truth(), current, 2.0, 30.0, rng, 0.1, 1.0)
@@ -163,8 +163,8 @@ def test_it_predicts_what_it_has_not_seen() -> None:
     assert np.abs(error).max() < 0.5  # K, of a rise of 14 K
 
 
-def test_a_motor_of_the_robot_is_found_from_the_heating_model(nao: Robot) -> None:
-    """The simulator's own heating, driven by torques: the table comes back."""
+def test_fit_recovers_the_constants_of_the_heating_model(nao: Robot) -> None:
+    """The simulator's heating, driven by torques: the fit recovers the table."""
     heating = make_heating(nao, HeatingCfg())
     motor = nao.motor_names.index("LHipRoll")
     data = nao.motors[motor].one_node
@@ -186,7 +186,7 @@ def test_a_motor_of_the_robot_is_found_from_the_heating_model(nao: Robot) -> Non
     assert_allclose(known.conductance.value, data.conductance, rtol=RTOL_EXACT)
 
 
-def test_a_record_too_short_to_bend_says_so() -> None:
+def test_a_too_short_record_is_remarked() -> None:
     rng = np.random.default_rng(2)
     record = made_record(Truth(), np.full(60, 1.0), 1.0, 30.0, rng, 0.0, 1.0)
     fit = fit_one_node([record], ambient_degc=27.0)
@@ -195,7 +195,7 @@ def test_a_record_too_short_to_bend_says_so() -> None:
 
 
 def test_a_motor_that_its_current_cools_is_remarked() -> None:
-    """Warmed to 60 °C by something else, and the log of its current is of another."""
+    """The motor cools from 60 °C and the current log belongs to another motor."""
     time_s = np.arange(600.0)
     record = HeatRecord.from_currents(time_s, 60.0 - 0.05 * time_s, np.ones(600))
     fit = fit_one_node([record], ambient_degc=25.0)
@@ -218,7 +218,7 @@ def test_residuals_larger_than_the_steps_are_remarked() -> None:
         (1.0, "the temperature is 30 °C throughout"),
     ],
 )
-def test_records_that_say_nothing_are_refused(current: float, what: str) -> None:
+def test_uninformative_records_are_rejected(current: float, what: str) -> None:
     record = made_record(Truth(), np.full(50, current), 10.0, 40.0)
     if current:
         flat = np.full(51, 30.0)
@@ -232,7 +232,7 @@ def test_records_that_say_nothing_are_refused(current: float, what: str) -> None
         fit_one_node([record], ambient_degc=np.nan)
 
 
-def test_a_resistance_must_be_one() -> None:
+def test_resistance_is_positive() -> None:
     fit = fit_one_node([made_record(Truth(), TWO_LOADS, 4.0, 30.0)])
     for resistance in (0.0, -1.0, np.nan, np.inf):
         with pytest.raises(BadInput, match="resistance is"):

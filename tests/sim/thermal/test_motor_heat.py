@@ -11,7 +11,7 @@ def motor_heat(robot: Robot) -> MotorHeat:
     return MotorHeat(make_heating(robot, HeatingCfg()), 0.001)
 
 
-def test_the_mean_of_the_squares_heats_over_the_ticks_that_passed(nao: Robot) -> None:
+def test_mean_square_torque_heats_over_the_elapsed_ticks(nao: Robot) -> None:
     heat, alone = motor_heat(nao), make_heating(nao, HeatingCfg())
     square_sum = np.linspace(0.0, 60.0, len(nao.motors))
     alone.advance(square_sum / 20.0, 0.02)
@@ -21,7 +21,7 @@ def test_the_mean_of_the_squares_heats_over_the_ticks_that_passed(nao: Robot) ->
     assert heat.done == 20
 
 
-def test_what_the_physics_did_before_a_standstill_is_not_lost(nao: Robot) -> None:
+def test_heat_before_a_standstill_is_kept(nao: Robot) -> None:
     heat, alone = motor_heat(nao), make_heating(nao, HeatingCfg())
     still = np.full(len(nao.motors), 2.0)
     alone.advance(still, 0.007)
@@ -30,7 +30,7 @@ def test_what_the_physics_did_before_a_standstill_is_not_lost(nao: Robot) -> Non
     assert_allclose(heat.heating.joule_energy, alone.joule_energy, rtol=1e-12)
 
 
-def test_a_standstill_that_no_period_divides_changes_nothing(nao: Robot) -> None:
+def test_standstill_is_a_multiple_of_the_period(nao: Robot) -> None:
     heat = motor_heat(nao)
     square_sum = np.ones(len(nao.motors))
     with pytest.raises(BadInput, match=r"duration = 0\.03 s is not a multiple"):
@@ -39,7 +39,7 @@ def test_a_standstill_that_no_period_divides_changes_nothing(nao: Robot) -> None
     assert_array_equal(square_sum, 1.0)
 
 
-def test_a_motor_goes_on_from_the_temperature_it_is_given(nao: Robot) -> None:
+def test_a_motor_continues_from_a_given_temperature(nao: Robot) -> None:
     heating = make_heating(nao, HeatingCfg(model="two-node"))
     before = heating.temperature
     place = nao.motor_index("LKneePitch")

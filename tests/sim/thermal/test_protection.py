@@ -1,4 +1,4 @@
-"""Protections: statuses, latches, and what they leave of the stiffness."""
+"""Protections: statuses, latches, and the remaining stiffness."""
 
 import math
 from collections.abc import Sequence
@@ -72,7 +72,7 @@ def test_one_joint_at_80_degrees_makes_the_whole_robot_limp_for_good(
 
 
 @pytest.mark.requirement("ST-4")
-def test_some_coefficients_only_go_to_zero_when_asked(robot: Robot) -> None:
+def test_scope_joint_limits_only_the_hot_joint(robot: Robot) -> None:
     protection = Protection(robot, replace(ES2659053, scope="joint"))
     ones = np.ones(len(robot.joints))
     left = protection.apply(ones, _temperatures(robot, LHipYawPitch=81.0))
@@ -84,7 +84,7 @@ def test_some_coefficients_only_go_to_zero_when_asked(robot: Robot) -> None:
 
 
 @pytest.mark.requirement("ST-4")
-def test_the_total_of_the_robot_shuts_it_down_too(robot: Robot) -> None:
+def test_a_hot_total_shuts_the_robot_down(robot: Robot) -> None:
     protection = Protection(robot, replace(ES2659053, mean_degc=55.0))
     ones = np.ones(len(robot.joints))
     uneven = np.linspace(-20.0, 20.0, len(robot.motors))
@@ -115,7 +115,7 @@ def test_statuses_rise_at_their_onset_and_fall_below_their_release(
 
 
 @pytest.mark.requirement("ST-4")
-def test_only_the_hot_joint_loses_stiffness_and_ever_more_of_it(robot: Robot) -> None:
+def test_only_the_hot_joint_loses_stiffness_progressively(robot: Robot) -> None:
     protection = make_protection("nao", robot)
     knee = robot.joint_index("LKneePitch")
     others = np.arange(len(robot.joints)) != knee
@@ -131,7 +131,7 @@ def test_only_the_hot_joint_loses_stiffness_and_ever_more_of_it(robot: Robot) ->
     assert shares[3] == 0.0
 
 
-def test_no_protection_lets_it_burn(robot: Robot) -> None:
+def test_no_protection_keeps_stiffness(robot: Robot) -> None:
     protection = make_protection("none", robot)
     stiffness = np.linspace(0.0, 1.0, len(robot.joints))
     left = protection.apply(stiffness, np.full(len(robot.motors), 300.0))

@@ -1,4 +1,4 @@
-"""Terms for training: the heat of the closed form, the loss of the contact forces."""
+"""Training terms: heat by the closed form, loss by the contact forces."""
 
 import ast
 from dataclasses import replace
@@ -30,7 +30,7 @@ UP = np.array([0.0, 0.0, 1.0])
 
 
 class Stand:
-    """A robot on level ground with contact forces that are not those of least loss."""
+    """A robot on level ground with contact forces of more than minimum loss."""
 
     def __init__(self, name: str) -> None:
         self.robot = load_robot(find_robot_folder(name))
@@ -59,7 +59,7 @@ class Stand:
         self.cone = sole_cone(half[0], half[1], MU)
 
     def pressed(self, seed: int) -> tuple[Floats, Floats]:
-        """Return torques and wrenches of forces that are least for other losses."""
+        """Return torques and wrenches that minimise other losses."""
         weights = np.exp(1.5 * np.random.default_rng(seed).normal(size=len(self.loss)))
         other = replace(self.problems[1], loss=self.loss * weights)
         forces = solve_least_loss(other).forces
@@ -83,7 +83,7 @@ def test_temperature_follows_the_differential_equation(g1: Robot) -> None:
 
 
 @pytest.mark.parametrize("name", ["g1", "t1"])
-def test_useless_power_is_what_other_contact_forces_would_save(name: str) -> None:
+def test_useless_power_is_the_loss_above_the_optimal_forces(name: str) -> None:
     stand = Stand(name)
     heat = HeatConstants.of(stand.robot)
     least, less_friction = (solve_least_loss(one).loss_w for one in stand.problems)
@@ -102,7 +102,7 @@ def test_useless_power_is_what_other_contact_forces_would_save(name: str) -> Non
     assert max(shares) > 0.2
 
 
-def test_the_cone_of_a_sole_holds_just_the_wrenches_of_forces_at_its_corners() -> None:
+def test_the_cone_of_a_sole_equals_wrenches_of_corner_forces() -> None:
     X, Y = 0.1, 0.03
     cone, mu = sole_cone(X, Y, MU), MU / np.sqrt(2.0)
     edges = [
@@ -137,7 +137,7 @@ def test_barrier_is_0_far_from_the_limit_and_rises_smoothly() -> None:
     np.testing.assert_allclose(barrier(np.array([75.0, 70.0]), 80.0), np.log(2) - 0.5)
 
 
-def test_published_constants_of_one_type_of_motor_differ_by_these_factors() -> None:
+def test_published_constants_of_one_motor_type_differ() -> None:
     nao = load_robot()
     rows: dict[str, list[list[float]]] = {}
     for motor in nao.motors:
@@ -164,7 +164,7 @@ def test_draws_lie_within_their_intervals(g1: Robot) -> None:
         assert 1.1 < ratio.max() <= factor
 
 
-def test_torch_computes_the_same(g1: Robot) -> None:
+def test_torch_gives_the_same(g1: Robot) -> None:
     torch = pytest.importorskip("torch")
     stand = Stand("g1")
     pairs = [stand.pressed(seed) for seed in range(4)]

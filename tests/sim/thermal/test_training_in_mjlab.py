@@ -1,4 +1,4 @@
-"""The example of the page on training runs in mjlab, where that is installed."""
+"""The example of the training page runs in mjlab if it is installed."""
 
 import re
 from pathlib import Path
@@ -22,7 +22,7 @@ def test_useless_power_is_a_reward_term_of_mjlab() -> None:
     cfg.scene.num_envs = 3
     env = mjlab.ManagerBasedRlEnv(cfg, device="cpu")
     env.reset()
-    for _ in range(25):  # it stands still by then
+    for _ in range(25):  # it is at rest by then
         env.step(torch.zeros(3, 29))
     term = env.reward_manager.get_term_cfg("useless_power").func
     power = term.heat.power(term.robot.data.qfrc_actuator).sum(-1).numpy()
