@@ -43,6 +43,7 @@ from nao_testbed.experiments.sweep.spec_file import (
     SweepFile,
     SweepPushForm,
 )
+from nao_testbed.models.files.documented import field_docs
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -258,7 +259,7 @@ def _keys(form: type[BaseModel], names: Iterable[str] | None = None) -> list[str
         (
             f"`{fields[name].alias or name}`",
             _default(fields[name]),
-            _about(fields[name]),
+            _about(form, name),
         )
         for name in (names or fields)
     ]
@@ -274,22 +275,28 @@ def _words(
         doc = _text((form.__doc__ or "").partition("\n")[0])
         others = []
         for name, field in form.model_fields.items():
-            below, key, about = field.annotation, field.alias or name, _about(field)
+            below, key, about = (
+                field.annotation,
+                field.alias or name,
+                _about(form, name),
+            )
             if key == word:
                 doc = f"{doc} Value: {about}" if about else doc
             elif name not in hidden:
                 others.append((f"`{key}`", about))
             if isinstance(below, type) and issubclass(below, BaseModel):
                 others += [
-                    (f"`{key}.{one.alias or inner}`", _about(one))
+                    (f"`{key}.{one.alias or inner}`", _about(below, inner))
                     for inner, one in below.model_fields.items()
                 ]
         rows += [(f"**`{word}`**", doc), *others]
     return _table(("word", "meaning"), rows)
 
 
-def _about(field: FieldInfo) -> str:
-    return _text(field.description)
+def _about(form: type[BaseModel], name: str) -> str:
+    """Return the docstring of a field, or its description."""
+    said = form.model_fields[name].description
+    return _text(said or field_docs(form).get(name))
 
 
 def _default(field: FieldInfo) -> str:

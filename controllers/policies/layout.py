@@ -20,11 +20,12 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from nao_testbed.controllers.interface.robot_interface import ServoGains
 from nao_testbed.models import BadInput, Robot, UnknownName
 from nao_testbed.models.files.csv_tables import message_of
+from nao_testbed.models.files.documented import Documented
 from nao_testbed.models.files.yaml_forms import read_yaml
 from nao_testbed.models.values import (
     FloatArray,
@@ -47,13 +48,10 @@ TermName = Literal[
     "phase_sin",
     "phase_cos",
 ]
-_FORM = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
-class Term(BaseModel):
+class Term(Documented):
     """Part of the observation vector."""
-
-    model_config = _FORM
 
     term: TermName
     """Name of the term, see `terms`."""
@@ -63,10 +61,8 @@ class Term(BaseModel):
     """Number of steps in the part, oldest first."""
 
 
-class PolicyLayout(BaseModel):
+class PolicyLayout(Documented):
     """Layout of a policy; None: the value is not given."""
-
-    model_config = _FORM
 
     joints: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
     """Joint names in the policy's order; the suffix `_joint` may be missing."""

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-from pydantic import Field, with_config
+from pydantic import Field
 
 from nao_testbed.models.values import (
     FloatArray,
@@ -40,7 +40,6 @@ from nao_testbed.models.values import (
 )
 
 
-@with_config(use_attribute_docstrings=True)
 @dataclass(frozen=True, kw_only=True)
 class FastForwardCfg:
     """Conditions and lengths of jumps without physics.

@@ -16,17 +16,16 @@ from typing import Annotated, Any, ParamSpec, TypeVar, Union, get_type_hints
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     ConfigDict,
     Discriminator,
     Field,
     Tag,
-    TypeAdapter,
     create_model,
 )
 
 from nao_testbed.controllers.interface.ranges import NAME_PATTERN, FiniteFloat
 from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models.files.documented import Documented
 from nao_testbed.models.files.yaml_forms import Place, Problem
 
 Prose = Annotated[
@@ -40,12 +39,10 @@ BehaviourPath = Annotated[str, Field(min_length=1, pattern=NAME_PATTERN)]
 Priority = Annotated[int, Field(ge=0, le=9)]
 
 
-class Part(BaseModel):
+class Part(Documented):
     """Mapping of the file: unknown keys are rejected, no value is converted."""
 
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(strict=True)
 
 
 PartT = TypeVar("PartT", bound=Part)
@@ -64,7 +61,7 @@ def part_of(
 
     Args:
         source: dataclass. Its annotations have the ranges, the docstrings of its fields
-            the descriptions (`use_attribute_docstrings`).
+            the descriptions.
         name: name of the class.
         about: docstring of the class.
         fields: fields of the dataclass, in the order of the file; None: all.
@@ -75,17 +72,17 @@ def part_of(
             dataclass.
     """
     hints = get_type_hints(source, include_extras=True)
-    described = TypeAdapter(source).json_schema()["properties"]
     defaults = {one.name: one.default for one in dataclasses.fields(source)} | usual
     keys: dict[str, Any] = {}
     for key in fields or hints:
-        about_key = described[key].get("description")
         if defaults[key] is dataclasses.MISSING:  # an empty mapping
-            said: Any = Field(default_factory=dict, description=about_key)
+            said: Any = Field(default_factory=dict)
         else:
-            said = Field(default=defaults[key], description=about_key)
+            said = Field(default=defaults[key])
         keys[key] = kind_in_file(hints[key]), said
-    return create_model(name, __base__=base, __doc__=about, **keys)
+    form = create_model(name, __base__=base, __doc__=about, **keys)
+    form.documented_by = source
+    return form
 
 
 ONE, MANY = Tag("one"), Tag("many")

@@ -77,14 +77,9 @@ class ResultSpec:
     """True if results omit an empty value."""
 
 
-_DOCUMENTED = {"use_attribute_docstrings": True}  # a class variable would be a field
-
-
 @dataclass(frozen=True, kw_only=True)
 class RobotSetting:
     """Settings of a robot and its ground; the defaults describe an ideal robot."""
-
-    __pydantic_config__ = _DOCUMENTED
 
     robot: Path = field(default_factory=default_robot_folder)
     posture: Annotated[

@@ -43,7 +43,7 @@ from nao_testbed.models.values import (
 class CsvRow(BaseModel):
     """Base of rows: unknown columns are rejected."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class SourcedRow(CsvRow):
@@ -222,7 +222,7 @@ Parts = Annotated[tuple[ResourceName, ...], Field(min_length=1)]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class InstancePart(_Part):

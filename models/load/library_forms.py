@@ -7,8 +7,9 @@ converts them to data.
 import re
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
+from nao_testbed.models.files.documented import Documented
 from nao_testbed.models.library import LONGEST_TEXT, PRESET, Interpolation, Unit
 from nao_testbed.models.values import LONGEST_ENTRY_S, Real, ResourceName
 
@@ -34,13 +35,7 @@ Colour = Annotated[str, AfterValidator(_colour)]
 Part = Annotated[int, Field(strict=True, ge=1)]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, use_attribute_docstrings=True
-    )
-
-
-class MotionForm(_Part):
+class MotionForm(Documented):
     """Keyframes of joints in time (DB3)."""
 
     start: Annotated[EntryName | None, Field(alias="from")] = None
@@ -55,13 +50,13 @@ class MotionForm(_Part):
     """Joints or joint groups that `postures` move; absent: all."""
     angles_deg: dict[
         EntryName, Annotated[tuple[tuple[Span, Real], ...], Field(min_length=1)]
-    ] = {}
+    ] = Field(default={})
     """Joint to [time in s, angle in degrees]; such a joint ignores `postures`."""
     stops_s: tuple[Span, ...] = ()
     """Times in s at which the robot is stable and may pause."""
 
 
-class LightStepForm(_Part):
+class LightStepForm(Documented):
     """Fade of some LEDs to a colour."""
 
     at_s: Moment
@@ -74,7 +69,7 @@ class LightStepForm(_Part):
     """Duration of the fade, in s; 0: at once."""
 
 
-class LightForm(_Part):
+class LightForm(Documented):
     """Colours of LEDs in time (DB4)."""
 
     steps: Annotated[tuple[LightStepForm, ...], Field(min_length=1)]
@@ -83,7 +78,7 @@ class LightForm(_Part):
     """Duration in s; absent: until the end of the last fade."""
 
 
-class SoundForm(_Part):
+class SoundForm(Documented):
     """Spoken text or tone (DB5)."""
 
     text: Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)] | None = None
@@ -96,7 +91,7 @@ class SoundForm(_Part):
     """Fraction of full scale."""
 
 
-class CommandForm(_Part):
+class CommandForm(Documented):
     """Outputs of a command to the units (DB1)."""
 
     motion: EntryName | None = None
@@ -130,7 +125,7 @@ class CommandForm(_Part):
         return tuple(unit for unit in Unit if unit in {*moves, *self.outputs})
 
 
-class TransitionForm(_Part):
+class TransitionForm(Documented):
     """Motion from one posture to another (DB2)."""
 
     start: Annotated[EntryName, Field(alias="from")]
@@ -141,16 +136,16 @@ class TransitionForm(_Part):
     """Name of the motion."""
 
 
-class LibraryForm(_Part):
+class LibraryForm(Documented):
     """Part of a library; each section may be absent."""
 
-    motions: dict[EntryName, MotionForm] = {}
+    motions: dict[EntryName, MotionForm] = Field(default={})
     """Name to motion."""
-    lights: dict[EntryName, LightForm] = {}
+    lights: dict[EntryName, LightForm] = Field(default={})
     """Name to light pattern."""
-    sounds: dict[EntryName, SoundForm] = {}
+    sounds: dict[EntryName, SoundForm] = Field(default={})
     """Name to sound."""
-    commands: dict[EntryName, CommandForm] = {}
+    commands: dict[EntryName, CommandForm] = Field(default={})
     """Name to command."""
     transitions: tuple[TransitionForm, ...] = ()
     """Transitions between postures, at most one per pair."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
-from pydantic import ConfigDict, Field, Strict, model_validator
+from pydantic import Field, Strict, model_validator
 from pydantic.json_schema import GenerateJsonSchema
 
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
@@ -120,8 +120,6 @@ class ScenarioFile(LibraryForm):
 
     Its motions, lights, sounds, commands and transitions extend the robot's library.
     """
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     name: Name
     """Short name, for lists."""

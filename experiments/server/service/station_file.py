@@ -27,7 +27,7 @@ from operator import getitem
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, Strict
+from pydantic import Field, Strict
 
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
@@ -137,8 +137,6 @@ class StationFile(LibraryForm):
 
     Its motions, lights, sounds, commands and transitions extend the robot's library.
     """
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     preemption: Annotated[Preemption, Field(strict=False)] | None = None
     """`by_priority`: a strictly higher priority preempts the holder."""
