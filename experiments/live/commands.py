@@ -113,7 +113,7 @@ def live_command(
         install_stop_handlers()
         raise typer.Exit(run_replay_command(replay, out, port, seconds, opens=browser))
     from nao_testbed.experiments.heat.experiment import HeatCfg, default_preset  # noqa: PLC0415  # heavy
-    from nao_testbed.experiments.live.page.gateway import Address  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.live.page import Address  # noqa: PLC0415  # heavy
     from nao_testbed.experiments.live.robot.scenario_play import ScenarioCfg  # noqa: PLC0415  # heavy
     from nao_testbed.experiments.live.run_live import (  # noqa: PLC0415  # heavy
         plan_scenario,

@@ -24,7 +24,8 @@ from scipy.spatial.transform import Rotation
 
 from nao_testbed.controllers.interface.robot_interface import READINGS, Observation
 from nao_testbed.experiments.common.signals import exit_status, stop_reason
-from nao_testbed.experiments.live.page.gateway import Address, PageServer, closed_viser
+from nao_testbed.experiments.live.page import Address
+from nao_testbed.experiments.live.page.gateway import PageServer, closed_viser
 from nao_testbed.experiments.live.page.page_api import PageApi
 from nao_testbed.experiments.live.page.scene import FrameClock, Scene
 from nao_testbed.experiments.live.resume import plan_resumed

@@ -6,25 +6,27 @@ folder is closed in both cases.
 
 import multiprocessing as mp
 import secrets
+import signal
+import socket
 import sys
+import threading
 import time
 import webbrowser
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nao_testbed.controllers.policies.text import PREFIX, short_names
 from nao_testbed.controllers.registry import check_controllers, controller_names
+from nao_testbed.experiments import IS_COMMAND
 from nao_testbed.experiments.closed_loop.trial import TrialCfg
-from nao_testbed.experiments.closed_loop.warm_up import warn_before_run, warn_of_fall
+from nao_testbed.experiments.closed_loop.warm_up import warn_before_run
 from nao_testbed.experiments.common.signals import exit_status, stop_reason
 from nao_testbed.experiments.common.workers import exit_text
 from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials
-from nao_testbed.experiments.live.page.gateway import Address, PageServer, closed_viser
-from nao_testbed.experiments.live.page.page_api import PageApi
-from nao_testbed.experiments.live.page.scene import FrameClock, Scene
+from nao_testbed.experiments.live.page import Address
 from nao_testbed.experiments.live.robot.process_link import (
     IDLE_S,
     STOP_S,
@@ -34,46 +36,72 @@ from nao_testbed.experiments.live.robot.process_link import (
 )
 from nao_testbed.experiments.live.robot.scenario_play import ScenarioCfg
 from nao_testbed.models import BadInput, Robot, TestbedError
-from nao_testbed.models.system import CAN_FORK
+from nao_testbed.models.system import CAN_FORK, END_SIGNALS, blocked_signals
 from nao_testbed.sim.engine.obstacles import Obstacle
 from nao_testbed.sim.recording.run_folder import create_run_folder, plain_name
 
 if TYPE_CHECKING:
     from viser import ViserServer
 
+    from nao_testbed.experiments.live.page.page_api import PageApi
+    from nao_testbed.experiments.live.page.scene import Scene
+
 
 class RobotProcess:
     """Parent's handle of one robot process."""
 
-    def __init__(self, cfg: TrialCfg | ScenarioCfg) -> None:
-        context = mp.get_context("spawn")
+    def __init__(
+        self,
+        cfg: TrialCfg | ScenarioCfg,
+        ours_only: Sequence[socket.socket | PageEnd] = (),
+        *,
+        warns: bool = False,
+    ) -> None:
+        """Start the process.
+
+        The command forks it, with all modules in memory, unless threads run already.
+
+        Args:
+            cfg: configuration of the robot.
+            ours_only: connections of this process that a fork must not keep open.
+            warns: True: warn of a fall before the robot is built.
+        """
+        is_fork = IS_COMMAND and CAN_FORK and threading.active_count() == 1
+        context: Any = mp.get_context("fork" if is_fork else "spawn")
         ours, theirs = context.Pipe()
         self.link = PageEnd(ours)
+        inherited = (*ours_only, self.link) if is_fork else ()
         self.process = context.Process(
             target=run_live_robot,
-            args=(cfg, theirs),
+            args=(cfg, theirs, inherited, warns),
             daemon=CAN_FORK,  # a daemon cannot start the process of a forecast
         )
-        self.process.start()
+        with blocked_signals((signal.SIGINT, *END_SIGNALS)):  # until it ignores them
+            self.process.start()
         theirs.close()
 
     def join(self, end_s: float) -> bool:
         """Wait for the end of the process; kill it after the deadline.
 
+        A robot that is still being built has nothing to save, and is killed at once.
+
         Args:
             end_s: deadline in `time.monotonic` time.
 
         Returns:
-            True if it ended by itself.
+            True if it ended by itself, or had not started.
         """
-        while (is_alive := self.process.is_alive()) and time.monotonic() < end_s:
-            self.link.drain()
+        self.link.drain()
+        while (is_alive := self.process.is_alive()) and (
+            self.link.has_started and time.monotonic() < end_s
+        ):
             self.process.join(0.05)
+            self.link.drain()
         if is_alive:
             self.process.kill()
             self.process.join()
         self.link.close()
-        return not is_alive
+        return not is_alive or not self.link.has_started
 
 
 def end_robots(robots: Sequence[RobotProcess], controllers: Sequence[str]) -> None:
@@ -181,28 +209,35 @@ def plan_scenario(cfg: ScenarioCfg, controllers: Sequence[str]) -> LivePlan:
 
 @contextmanager
 def open_page(
-    plan: LivePlan, address: Address, links: Sequence[PageEnd]
+    plan: LivePlan,
+    address: Address,
+    links: Sequence[PageEnd],
+    listener: socket.socket | None = None,
 ) -> Iterator["LivePage"]:
     """Serve the page of robots in threads, as a context.
 
     Args:
         plan: robots to show.
         address: address of the page.
-        links: links to the robots; may be extended later.
+        links: links to the robots.
+        listener: socket of the address from `Address.claim`; None: bind it here.
 
     Raises:
         BadInput: the port is not available.
     """
+    from nao_testbed.experiments.live.page import gateway  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.live.page.page_api import PageApi  # noqa: PLC0415  # heavy
+
     secret = secrets.token_urlsafe(24)
     api = PageApi(
         plan.robot,
         plan.controllers,
         [n for n in controller_names() if n not in {"constant", "current"}],
-        lambda i, action: i < len(links) and links[i].send(action),
+        lambda i, action: links[i].send(action),
     )
     with (
-        closed_viser(secret) as viser,
-        PageServer(viser, secret, address, api) as server,
+        gateway.closed_viser(secret) as viser,
+        gateway.PageServer(viser, secret, address, api, listener) as server,
     ):
         yield LivePage(plan, links, api, viser, server.url)
 
@@ -214,7 +249,7 @@ class LivePage:
         self,
         plan: LivePlan,
         links: Sequence[PageEnd],
-        api: PageApi,
+        api: "PageApi",
         viser: "ViserServer",
         url: str,
     ) -> None:
@@ -224,8 +259,10 @@ class LivePage:
         self.url = url
         """URL for the user's browser."""
 
-    def lay_scene(self) -> Scene:
+    def lay_scene(self) -> "Scene":
         """Return the 3-D view of the robots in their initial state."""
+        from nao_testbed.experiments.live.page.scene import Scene  # noqa: PLC0415  # heavy
+
         plan = self._plan
         return Scene(
             self._viser,
@@ -237,7 +274,7 @@ class LivePage:
             on_joint=self._api.choose,
         )
 
-    def watch(self, scene: Scene, seconds: float | None = None) -> None:
+    def watch(self, scene: "Scene", seconds: float | None = None) -> None:
         """Show moments as they arrive.
 
         Args:
@@ -247,6 +284,8 @@ class LivePage:
         Raises:
             TestbedError: a robot has ended.
         """
+        from nao_testbed.experiments.live.page.scene import FrameClock  # noqa: PLC0415  # heavy
+
         begin, idle = time.monotonic(), -IDLE_S
         frame = FrameClock()
         while seconds is None or time.monotonic() < begin + seconds:
@@ -276,26 +315,36 @@ def run_live_command(
         TestbedError: a robot ended unexpectedly.
     """
     robots: list[RobotProcess] = []
-    links: list[PageEnd] = []
-    with open_page(plan, address, links) as page:
-        warn_before_run()
-        first = plan.trials[0]
-        if isinstance(first, TrialCfg):
-            warn_of_fall(plan.robot, plan.posture, first.simulation)
+    warn_before_run()
+    listener, address = address.claim()
+    with listener:
         folder = create_run_folder(out.parent, out.name)
         try:
+            # Before the page, whose threads would prevent a fork.
             for trial, name in zip(plan.trials, plan.controllers, strict=True):
                 kept = create_run_folder(folder, plain_name(name))
-                robots.append(RobotProcess(replace(trial, folder=kept)))
-                links.append(robots[-1].link)
-            scene = page.lay_scene()
-            print(page.url, flush=True)
-            print(
-                f"Recording to {folder}; stop with Ctrl-C.", file=sys.stderr, flush=True
-            )
-            if opens:
-                webbrowser.open(page.url)
-            page.watch(scene, seconds)
+                links = [robot.link for robot in robots]
+                robots.append(
+                    RobotProcess(
+                        replace(trial, folder=kept),
+                        (listener, *links),
+                        warns=not robots,
+                    )
+                )
+            links = [robot.link for robot in robots]
+            with open_page(plan, address, links, listener) as page:
+                scene = page.lay_scene()
+                for link in links:
+                    link.start()
+                print(page.url, flush=True)
+                print(
+                    f"Recording to {folder}; stop with Ctrl-C.",
+                    file=sys.stderr,
+                    flush=True,
+                )
+                if opens:
+                    webbrowser.open(page.url)
+                page.watch(scene, seconds)
         except ProcessEnded as ended:
             raise _named(ended, robots, plan.controllers) from ended
         except KeyboardInterrupt as stop:
@@ -305,5 +354,11 @@ def run_live_command(
             status, why = 0, "ended"
         finally:
             end_robots(robots, plan.controllers)
-    print(f"{why}; {folder} has the recording up to then.", file=sys.stderr)
+    if any(robot.link.has_started for robot in robots):
+        print(f"{why}; {folder} has the recording up to then.", file=sys.stderr)
+    else:
+        print(
+            f"{why} before the robots had started; {folder} has no recording.",
+            file=sys.stderr,
+        )
     return status

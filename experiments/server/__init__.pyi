@@ -5,5 +5,5 @@ from .link import Refused as Refused
 from .link import ServerLink as ServerLink
 from .link import ServerUnreachable as ServerUnreachable
 from .server import ReservationServer as ReservationServer
-from .server import ServerCfg as ServerCfg
+from .service.address import ServerCfg as ServerCfg
 from .shared_ledger import SharedLedger as SharedLedger

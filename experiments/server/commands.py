@@ -106,7 +106,8 @@ def serve(
 ) -> None:
     """Manage resources for clients until Ctrl-C, with a status page."""
     _check_installed()
-    from nao_testbed.experiments.server.server import ServerCfg, run_server  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.server.server import run_server  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.server.service.address import ServerCfg  # noqa: PLC0415  # heavy
 
     secret = _secret(secret_file)
     run_server(

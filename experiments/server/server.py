@@ -10,7 +10,6 @@ contains its epoch. A restarted manager has no earlier tokens; by the epoch it c
 refuse them with the reason.
 """
 
-import ipaddress
 import os
 import signal
 import socket
@@ -18,7 +17,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
@@ -32,16 +30,19 @@ from nao_testbed.controllers.arbitration.faults.virtual_owners import (
 )
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
-from nao_testbed.controllers.arbitration.requests import HIGHEST, check_priority
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 from nao_testbed.controllers.arbitration.tokens import Preemption
-from nao_testbed.experiments.server.messages import check_secret
-from nao_testbed.experiments.server.service import Service
+from nao_testbed.experiments.server.service.address import (
+    ServerCfg,
+    is_loopback,
+    listen,
+)
 from nao_testbed.experiments.server.service.connections import (
     LOOPBACK_NAMES,
     PunctualConnection,
     RequestFilter,
 )
+from nao_testbed.experiments.server.service.owner_service import Service
 from nao_testbed.experiments.server.service.routes import MAX_BODY, Routes
 from nao_testbed.experiments.server.shared_ledger import SharedLedger
 from nao_testbed.models import (
@@ -54,7 +55,7 @@ from nao_testbed.models import (
 from nao_testbed.models.files import read_bytes
 from nao_testbed.models.load.resource_tree import read_resources
 from nao_testbed.models.resources import ResourceNode
-from nao_testbed.models.system import claim_address, limit_send_time, lock, sync_folder
+from nao_testbed.models.system import lock, sync_folder
 
 _LARGEST = 10**17
 
@@ -119,54 +120,6 @@ def _write(path: Path, epoch: int) -> None:
 
 OBJECTS = "Objects"
 """Composite of objects outside of all robots, such as a ball."""
-
-
-DEFAULT_PORT = 8640
-
-
-@dataclass(frozen=True, kw_only=True)
-class ServerCfg:
-    """Address and access rules of a server."""
-
-    host: str = "127.0.0.1"
-    """Host; loopback by default, since every program that reaches a server can hold its
-    resources."""
-    port: int = DEFAULT_PORT
-    """Port; 0: a free port."""
-    secret: str | None = None
-    """Shared secret of all callers; required if the host is not loopback."""
-    silent_reader_s: float = 10.0
-    """Time in s after which a reader that reads nothing is disconnected."""
-    max_connections: int = 500
-    """Maximum number of connections; further ones are rejected."""
-    max_priority: int = HIGHEST
-    """Highest priority of registered owners; may be below that of a robot's own
-    behaviours."""
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.port <= 65_535:
-            raise BadInput(f"port is {self.port}; give one from 1 to 65535, or 0.")
-        if not self.silent_reader_s > 0.0 or self.max_connections < 1:
-            raise BadInput("limits of the server must be positive.")
-        check_priority(self.max_priority)
-        if self.secret is not None:
-            check_secret(self.secret)
-        if self.secret is None and not is_loopback(self.host):
-            raise BadInput(
-                f"host {self.host!r} can be reached from other machines and needs a "
-                "shared secret: put one into a file for --secret-file, or into the "
-                "environment as NAO_TESTBED_SECRET. Or serve on 127.0.0.1."
-            )
-
-
-def is_loopback(host: str) -> bool:
-    """Return True if only programs of this machine reach a host."""
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False  # a name may resolve to any address
 
 
 class ReservationServer:
@@ -280,47 +233,6 @@ class _Server(uvicorn.Server):
 
 def _in_url(host: str) -> str:
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
-
-
-def listen(cfg: ServerCfg, option: str = "--port") -> socket.socket:
-    """Return a listening socket.
-
-    Args:
-        cfg: configuration with the address.
-        option: command-line option of the port, for messages.
-
-    Raises:
-        BadInput: the address is not of this machine, or is in use.
-    """
-    host = cfg.host.strip("[]")
-    try:
-        found = socket.getaddrinfo(
-            host, cfg.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )
-    except (OSError, UnicodeError) as error:
-        raise BadInput(
-            f"host {cfg.host!r} is not an address of this machine: {error}. Give one "
-            "such as 127.0.0.1."
-        ) from error
-    family, _, _, _, address = found[0]
-    # asyncio sends at once (TCP_NODELAY) if it detects a TCP socket; without
-    # it, each answer waits 40 ms for the other side's delayed acknowledgement.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        claim_address(listener)
-        # Connections inherit both options: data for a reader that reads nothing fill a
-        # small buffer, and the connection ends if the buffer stays full.
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 64 * 1024)
-        limit_send_time(listener, cfg.silent_reader_s)
-        listener.bind(address)
-        listener.listen(socket.SOMAXCONN)
-    except OSError as error:
-        listener.close()
-        raise BadInput(
-            f"cannot listen on {cfg.host} port {cfg.port}: {error.strerror}. Is "
-            f"another server running there? Give another {option}, or 0 for a free one."
-        ) from error
-    return listener
 
 
 def run_server(

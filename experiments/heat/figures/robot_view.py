@@ -13,14 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy  # its parts, which are slow to import, load at their first use
 from numpy.typing import NDArray
-from scipy.ndimage import (
-    center_of_mass,
-    find_objects,
-    gaussian_filter,
-    label,
-    map_coordinates,
-)
 
 from nao_testbed.experiments.heat.figures.posed_robot import (
     FROM,
@@ -156,10 +150,12 @@ def covered(points: FloatArray, lamp: Rendering, blur: float) -> FloatArray:
         lamp: picture from the lamp.
         blur: standard deviation in the lamp's pixels.
     """
-    outline = gaussian_filter((lamp.link >= 0).astype(float), blur)
+    outline = scipy.ndimage.gaussian_filter((lamp.link >= 0).astype(float), blur)
     pixel = lamp.camera.project(points)[0]  # (h, w, 2) column and row
     place = np.stack([pixel[..., 1] - 0.5, pixel[..., 0] - 0.5])
-    values: FloatArray = map_coordinates(outline, place, order=1, mode="nearest")
+    values: FloatArray = scipy.ndimage.map_coordinates(
+        outline, place, order=1, mode="nearest"
+    )
     return values
 
 
@@ -279,7 +275,7 @@ def _view(
 ) -> RobotView:
     image, light = lit(rendering, sun, sky, normal)
     drums = {name: rendering.sees(drum_of(name)) for name in robot.joint_names}
-    boxes = find_objects(rendering.link + 1)  # of the visible links
+    boxes = scipy.ndimage.find_objects(rendering.link + 1)  # of the visible links
     shown = {n: box for n, box in zip(rendering.links, boxes, strict=False) if box}
     return RobotView(
         rendering=rendering,
@@ -304,9 +300,9 @@ def _centre(
         rows: rows that contain the whole mask.
         columns: columns that contain the whole mask.
     """
-    pieces, _ = label(mask[rows, columns])
+    pieces, _ = scipy.ndimage.label(mask[rows, columns])
     sizes = np.bincount(pieces.ravel())
     sizes[0] = 0  # background, without the drum
-    row, column = center_of_mass(pieces == sizes.argmax())
+    row, column = scipy.ndimage.center_of_mass(pieces == sizes.argmax())
     x, y = columns.start + float(column), rows.start + float(row)
     return x / OVERSAMPLING, y / OVERSAMPLING

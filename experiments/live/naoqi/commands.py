@@ -154,7 +154,7 @@ def serve(
     url_to = sys.stderr if json_file == STDOUT else sys.stdout
     if live:
         from nao_testbed.experiments.live.naoqi.served_page import ServedPage  # noqa: PLC0415  # heavy
-        from nao_testbed.experiments.live.page.gateway import Address  # noqa: PLC0415  # heavy
+        from nao_testbed.experiments.live.page import Address  # noqa: PLC0415  # heavy
 
         with ServedPage(
             trial, Address(port=page_port, option="--page-port"), url_to, opens=browser

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import TextIO
 
 from nao_testbed.experiments.closed_loop.trial import TrialCfg
-from nao_testbed.experiments.live.page.gateway import Address
+from nao_testbed.experiments.live.page import Address
 from nao_testbed.experiments.live.robot.live_robot import LiveRobot
 from nao_testbed.experiments.live.robot.process_link import PageEnd, RobotEnd
 from nao_testbed.experiments.live.run_live import open_page, plan_of

@@ -15,9 +15,9 @@ import functools
 import http
 import io
 import secrets
+import socket
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from http.cookies import CookieError, SimpleCookie
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -32,8 +32,8 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
+from nao_testbed.experiments.live.page import MAX_CONNECTIONS, Address
 from nao_testbed.experiments.live.page.page_api import PageApi
-from nao_testbed.experiments.server.server import ServerCfg, listen
 from nao_testbed.experiments.server.service.connections import (
     LOOPBACK_NAMES,
     PunctualConnection,
@@ -181,22 +181,16 @@ class _Connection(PunctualConnection):
             super()._watch()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Address:
-    """Address of a page, and the key for browsers."""
-
-    port: int
-    """Port; 0: a free port."""
-    option: str = "--port"
-    """Command-line option that sets the port."""
-    key: str = field(default_factory=lambda: secrets.token_urlsafe(24))
-
-
 class PageServer:
     """Server of the page of one viser server; a context that serves in a thread."""
 
     def __init__(
-        self, viser: "ViserServer", secret: str, address: Address, api: PageApi
+        self,
+        viser: "ViserServer",
+        secret: str,
+        address: Address,
+        api: PageApi,
+        listener: socket.socket | None = None,
     ) -> None:
         """Bind the address.
 
@@ -205,20 +199,21 @@ class PageServer:
             secret: secret of that server.
             address: address of the page.
             api: interface for states and requests of the page.
+            listener: socket from `Address.claim`, for callers that bind first.
 
         Raises:
             BadInput: the port is not available.
         """
         self._viser_port, self._secret = viser.get_port(), secret
         self._api = api
-        cfg = ServerCfg(port=address.port, max_connections=100)
-        self._socket = listen(cfg, address.option)
-        bound = self._socket.getsockname()[1]
-        key = address.key
-        self.address = replace(address, port=bound)
+        if listener is None:
+            listener, address = address.claim()
+        self._socket = listener
+        self.address = address
         """Address with the actual port, for the next server of this page."""
-        self.url = f"http://127.0.0.1:{bound}/?key={key}"
+        self.url = address.url
         """URL for the user's browser."""
+        key = address.key
         self._page = _read_page()
         client = files("viser").joinpath("client", "build", "index.html")
         self._client = client.read_bytes()
@@ -235,7 +230,7 @@ class PageServer:
         )
         self._server = uvicorn.Server(
             uvicorn.Config(
-                PageGuard(guard, key, bound),
+                PageGuard(guard, key, address.port),
                 http=_Connection,
                 ws="websockets-sansio",
                 ws_max_size=LARGEST_MESSAGE,
@@ -246,7 +241,7 @@ class PageServer:
                 server_header=False,
                 proxy_headers=False,
                 lifespan="off",
-                limit_concurrency=cfg.max_connections,
+                limit_concurrency=MAX_CONNECTIONS,
                 timeout_graceful_shutdown=1,
             )
         )

@@ -11,7 +11,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from nao_testbed.experiments.live.robot.moment import Moment
 from nao_testbed.experiments.report.replay.actor import Figure
@@ -20,6 +19,7 @@ from nao_testbed.experiments.report.replay.scene import APART, hottest_text, lay
 from nao_testbed.models import Robot
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.effectors import colour_names
+from nao_testbed.sim.engine.interface import rotation_from_quaternion
 from nao_testbed.sim.engine.obstacles import Obstacle
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Scene:
             if moment.controller != name:
                 name += f" → {moment.controller}"
             text = hottest_text(name, self._robot, moment.degc)
-            rotation = Rotation.from_quat(moment.quaternion).as_matrix()
+            rotation = rotation_from_quaternion(moment.quaternion)
             figure = self._figures[i]
             figure.put(rotation, moment.position, moment.q, moment.degc, text)
             unit = moment.power_unit(self._robot.thermal, symbol="×")

@@ -14,8 +14,11 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Sequence
+from typing import Protocol
 
 from nao_testbed.experiments.closed_loop.trial import TrialCfg
+from nao_testbed.experiments.closed_loop.warm_up import warn_of_fall
 from nao_testbed.experiments.live.robot.live_robot import LiveRobot, play_of
 from nao_testbed.experiments.live.robot.moment import Moment
 from nao_testbed.experiments.live.robot.operation import Action, Stop
@@ -36,6 +39,13 @@ STOP_S = 6.0
 """Time limit for robots to end after a stop request, in s; then they are killed."""
 MAX_WAITING = 50
 """Maximum number of actions waiting for a robot; more are refused."""
+
+
+class SupportsClose(Protocol):
+    """Open connection."""
+
+    def close(self) -> None:
+        """Close it in this process."""
 
 
 class ProcessEnded(TestbedError):
@@ -104,6 +114,8 @@ class PageEnd:
         self._connection = connection
         self._lock = threading.Lock()
         self._n_sent = self._n_taken = 0
+        self.has_started = False
+        """True once the robot has sent a moment: it has run, and is recorded."""
 
     def send(self, action: Action) -> bool:
         """Send an action; return False if too many wait, or the robot has ended."""
@@ -112,6 +124,11 @@ class PageEnd:
                 return False
             self._n_sent += 1
             return self._put(action)
+
+    def start(self) -> None:
+        """Let the robot's process build the robot; it waits for this call."""
+        with self._lock:
+            self._put(None)
 
     def poll(self) -> Moment | None:
         """Return the newest moment; None without a new one.
@@ -123,6 +140,7 @@ class PageEnd:
             if not self._connection.poll():
                 return None
             moment: Moment = self._connection.recv()
+            self.has_started = True
         except (EOFError, OSError) as error:
             raise ProcessEnded("a robot's process has ended; see above.") from error
         with self._lock:
@@ -140,6 +158,7 @@ class PageEnd:
         try:
             while self._connection.poll():
                 self._connection.recv()
+                self.has_started = True
         except (EOFError, OSError):
             pass
 
@@ -155,16 +174,34 @@ class PageEnd:
         return True
 
 
-def run_live_robot(cfg: TrialCfg | ScenarioCfg, connection: Connection) -> None:
+def run_live_robot(
+    cfg: TrialCfg | ScenarioCfg,
+    connection: Connection,
+    inherited: Sequence[SupportsClose],
+    warns: bool,
+) -> None:
     """Run a robot until a stop request, or until its page is closed.
+
+    The robot is built once its page is ready, so that the page does not wait for it.
 
     Args:
         cfg: configuration of the robot; its duration is ignored.
         connection: connection to the page.
+        inherited: connections of the parent process, to be closed.
+        warns: True: print a warning if the robot must fall.
     """
     for number in (signal.SIGINT, *END_SIGNALS):
         signal.signal(number, signal.SIG_IGN)  # the parent process sends the stop
+    for one in inherited:
+        one.close()
     threading.Thread(target=_end_with_page, daemon=True).start()
+    try:
+        if isinstance(connection.recv(), Stop):
+            return
+    except (EOFError, OSError):
+        return
+    if warns and isinstance(cfg, TrialCfg):
+        warn_of_fall(cfg.load_robot(), cfg.posture, cfg.simulation)
     live = LiveRobot(play_of(cfg))
     reason = "done"
     try:

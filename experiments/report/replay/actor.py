@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
 from nao_testbed.experiments.heat.figures.robot_view import colours_of
 from nao_testbed.experiments.report.replay.rig import OFF, Rig, TreeJoint, turns
@@ -172,14 +171,17 @@ class Figure:
         radius = float(np.linalg.norm(away, axis=1).max())
         points, triangles = torus(radius)
         ends = [points + np.array([0.0, 0.0, z]) for z in (along.min(), along.max())]
-        turned, _ = Rotation.align_vectors(axis, [0.0, 0.0, 1.0])
+        x, y, z = axis.tolist()
+        turn = np.array([1.0 + z, -y, x, 0.0])  # of the z axis to the joint's
+        if z < 1e-9 - 1.0:
+            turn = np.array([0.0, 1.0, 0.0, 0.0])
         return self._scene.add_mesh_simple(
             f"{self.paths[shape.link]}/ring",
             np.concatenate(ends).astype(np.float32),
             np.concatenate([triangles, triangles + len(points)]).astype(np.uint32),
             color=RING_RGB,
             position=tuple(middle.tolist()),
-            wxyz=wxyz_of(turned.as_matrix()),
+            wxyz=tuple((turn / np.linalg.norm(turn)).tolist()),
             scale=_ring_size(watts),
         )
 
@@ -238,7 +240,7 @@ class Figure:
                 dimensions=one.size,
                 opacity=SEEN_THROUGH,
                 position=one.position,
-                wxyz=wxyz_of(Rotation.from_euler("z", one.yaw_deg, True).as_matrix()),
+                wxyz=_yawed(one.yaw_deg),
             )
 
     def put(
@@ -309,9 +311,28 @@ def torus(
 
 
 def wxyz_of(rotation: FloatArray) -> tuple[float, float, float, float]:
-    """Return a rotation (3, 3) as viser's quaternion w x y z."""
-    x, y, z, w = np.round(Rotation.from_matrix(rotation).as_quat(), 5).tolist()
+    """Return a rotation (3, 3) as viser's quaternion w x y z.
+
+    The formula of four divides by the largest number of the quaternion.
+    """
+    r, trace = rotation, float(np.trace(rotation))
+    i = int(np.argmax([*np.diag(r), trace]))
+    wxyz = np.empty(4)
+    if i == 3:
+        wxyz[:] = 1.0 + trace, r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]
+    else:
+        j, k = (i + 1) % 3, (i + 2) % 3
+        wxyz[0] = r[k, j] - r[j, k]
+        wxyz[1 + i] = 1.0 - trace + 2.0 * r[i, i]
+        wxyz[1 + j] = r[j, i] + r[i, j]
+        wxyz[1 + k] = r[k, i] + r[i, k]
+    w, x, y, z = np.round(wxyz / np.linalg.norm(wxyz), 5).tolist()
     return w, x, y, z
+
+
+def _yawed(yaw_deg: float) -> tuple[float, float, float, float]:
+    half = 0.5 * np.deg2rad(yaw_deg)
+    return float(np.cos(half)), 0.0, 0.0, float(np.sin(half))
 
 
 def sloped(slope_deg: float) -> tuple[float, float, float, float]:

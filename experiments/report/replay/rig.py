@@ -16,8 +16,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull, QhullError
-from scipy.spatial.transform import Rotation
 
 from nao_testbed.models import LedGroup, Robot
 from nao_testbed.models.load.plain_urdf import plain_urdf
@@ -27,6 +25,14 @@ from nao_testbed.sim.sensors.drawing.meshes import Shape, drums, read_body
 
 Poses = Mapping[str, tuple[FloatArray, FloatArray]]
 """Link to rotations (n, 3, 3) and positions (n, 3) in m, in the base frame."""
+
+
+FLAT_M2 = 1e-12
+"""Twice the area of a triangle in m² below which it has no direction."""
+CONVEX_M = 1e-7
+"""Largest distance of a point outside a plane of a convex shape, in m."""
+Hull = tuple[FloatArray, FloatArray]
+"""Normals (m, 3) and offsets (m,) in m of a convex hull."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -69,8 +75,12 @@ def turns(joint: TreeJoint, q: FloatArray | None, n: int) -> FloatArray:
     """
     if joint.axis is None or q is None:
         return np.broadcast_to(joint.rotation, (n, 3, 3))
-    turned: FloatArray = Rotation.from_rotvec(q[:, None] * joint.axis).as_matrix()
-    return joint.rotation @ turned
+    x, y, z = joint.axis
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])  # a x
+    s, c = np.sin(q)[:, None, None], np.cos(q)[:, None, None]
+    turned = np.eye(3) + s * cross + (1.0 - c) * (cross @ cross)  # Rodrigues
+    placed: FloatArray = joint.rotation @ turned
+    return placed
 
 
 def place_links(
@@ -164,13 +174,17 @@ def lamp_places(body: Rig) -> tuple[tuple[LedGroup, FloatArray], ...]:
     Returns:
         Groups, each with its (3,) position in the link frame in m.
     """
-    places = []
-    for group in body.robot.leds:
-        if group.place is None:
-            continue
-        shapes = [s for s in body.shapes if s.link == group.link and s.joint is None]
-        places.append((group, _on_the_outside(np.array(group.place), shapes)))
-    return tuple(places)
+    groups = [group for group in body.robot.leds if group.place is not None]
+    shapes, hulls = {}, {}
+    for link in {group.link for group in groups}:
+        shapes[link] = [s for s in body.shapes if s.link == link and s.joint is None]
+        found = [_hull(shape) for shape in shapes[link]]
+        hulls[link] = [hull for hull in found if hull is not None]
+    return tuple(
+        (group, _on_the_outside(np.array(group.place), shapes[link], hulls[link]))
+        for group in groups
+        for link in [group.link]
+    )
 
 
 def lamp_colours(group: LedGroup, seen: FloatArray) -> NDArray[np.intp]:
@@ -187,8 +201,9 @@ def lamp_colours(group: LedGroup, seen: FloatArray) -> NDArray[np.intp]:
     return rgb
 
 
-def _on_the_outside(place: FloatArray, shapes: Sequence[Shape]) -> FloatArray:
-    hulls = [hull for shape in shapes if (hull := _hull(shape)) is not None]
+def _on_the_outside(
+    place: FloatArray, shapes: Sequence[Shape], hulls: Sequence[Hull]
+) -> FloatArray:
     if not hulls:
         return place
     points = np.vstack([shape.points for shape in shapes])
@@ -205,10 +220,32 @@ def _on_the_outside(place: FloatArray, shapes: Sequence[Shape]) -> FloatArray:
     return place
 
 
-def _hull(shape: Shape) -> tuple[FloatArray, FloatArray] | None:
-    """Return normals (m, 3) and offsets (m,) of the hull; None for a flat shape."""
+def _hull(shape: Shape) -> Hull | None:
+    """Return the planes of the hull; None for a flat shape."""
+    planes = _planes(shape)
+    if planes is not None:
+        return planes
+    from scipy.spatial import ConvexHull, QhullError  # noqa: PLC0415  # slow
+
     try:
         sides = ConvexHull(shape.points).equations
     except (QhullError, ValueError):
         return None
     return sides[:, :3], sides[:, 3]
+
+
+def _planes(shape: Shape) -> Hull | None:
+    """Return the planes of the triangles of a convex shape; None for another one."""
+    a, b, c = np.moveaxis(shape.points[shape.triangles], 1, 0)
+    normals = np.cross(b - a, c - a)
+    size = np.linalg.norm(normals, axis=1)
+    normals, a = normals[size > FLAT_M2], a[size > FLAT_M2]
+    if len(normals) < 4:
+        return None
+    normals /= size[size > FLAT_M2, None]
+    offsets = -np.einsum("ij,ij->i", normals, a)
+    inside = shape.points.mean(axis=0)
+    sides = -np.sign(normals @ inside + offsets)  # outwards
+    normals, offsets = sides[:, None] * normals, sides * offsets
+    is_convex = (normals @ shape.points.T + offsets[:, None]).max() < CONVEX_M
+    return (normals, offsets) if is_convex and sides.all() else None

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+import scipy  # its parts, which are slow to import, load at their first use
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
 from nao_testbed.experiments.closed_loop.recording import base_pose_of
 from nao_testbed.experiments.report.replay.rig import (
@@ -69,7 +69,7 @@ def upward(
     is_trusted = np.abs(size / GRAVITY - 1.0) < TRUSTED
     steps = np.diff(time_s, prepend=time_s[:1])
     # A vector at rest in the world turns against the robot's rotation.
-    turns = Rotation.from_rotvec(-gyro * steps[:, None]).as_matrix()
+    turns = _matrices(-gyro * steps[:, None])
     now = felt[0] if size[0] > 1e-9 else np.array([0.0, 0.0, 1.0])
     for i, step in enumerate(steps.tolist()):
         if step > LONGEST_STEP_S:
@@ -89,6 +89,12 @@ MOST_POINTS = 60
 """Number of directions whose outermost points of a link are checked."""
 
 
+def _matrices(vectors: FloatArray) -> FloatArray:
+    """Return the matrices (..., 3, 3) of rotation vectors (..., 3) in rad."""
+    made: FloatArray = scipy.spatial.transform.Rotation.from_rotvec(vectors).as_matrix()
+    return made
+
+
 def base_rotations(up: FloatArray) -> FloatArray:
     """Return rotations (n, 3, 3) from base to world that bring `up` to the z axis.
 
@@ -104,7 +110,7 @@ def base_rotations(up: FloatArray) -> FloatArray:
         sine, cosine = float(np.linalg.norm(axis)), float(seen[2])
         if sine > 1e-12:
             angle = np.arctan2(sine, cosine)
-            previous = Rotation.from_rotvec(angle / sine * axis).as_matrix() @ previous
+            previous = _matrices(angle / sine * axis) @ previous
         elif cosine < 0.0:  # upside down: about any level axis
             previous = np.diag([1.0, -1.0, -1.0]) @ previous
         rotation[i] = previous
@@ -267,7 +273,9 @@ def pose_robot(trial: RecordedTrial, body: Rig, grid_s: FloatArray) -> RobotTrac
     poses = place_links(body.tree, robot.base_link, robot.joint_names, q)
     base = base_pose_of(trial.frame)
     if base is not None:
-        rotation: FloatArray = Rotation.from_quat(base[1][rows]).as_matrix()
+        rotation: FloatArray = scipy.spatial.transform.Rotation.from_quat(
+            base[1][rows]
+        ).as_matrix()
         position = base[0][rows]
     else:
         felt, gyro = (

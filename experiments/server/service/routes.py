@@ -59,17 +59,17 @@ from nao_testbed.experiments.server.messages import (
     TakenData,
     TicketData,
 )
-from nao_testbed.experiments.server.service import (
-    NameTaken,
-    OwnerGone,
-    Service,
-    TooMany,
-)
 from nao_testbed.experiments.server.service.connections import (
     EventStream,
     WakeSignal,
     as_event,
     error_response,
+)
+from nao_testbed.experiments.server.service.owner_service import (
+    NameTaken,
+    OwnerGone,
+    Service,
+    TooMany,
 )
 from nao_testbed.experiments.server.service.station import Busy
 from nao_testbed.experiments.server.shared_ledger import LedgerClosed

@@ -23,6 +23,15 @@ if not Path("/proc").exists():
     pytest.skip("processes are counted in /proc", allow_module_level=True)
 
 LATEST_S = 120.0
+AS_COMMAND = (
+    "import sys; sys.argv[0] = 'nao-testbed'; "
+    "from nao_testbed.experiments.cli import main; main()"
+)
+"""The command forks its robots; other programs start new processes."""
+LIVE = (
+    *(sys.executable, "-c", AS_COMMAND),
+    *("live", "--no-browser", "--port", "0", "--controllers"),
+)
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 pytestmark = pytest.mark.slow(covers=False)
@@ -31,9 +40,13 @@ pytestmark = pytest.mark.slow(covers=False)
 class Session:
     """A command and all processes that it started."""
 
-    def __init__(self, *words: str) -> None:
+    def __init__(self, *words: str, stderr: int | None = None) -> None:
         self.process = subprocess.Popen(
-            words, stdout=subprocess.PIPE, encoding="utf-8", start_new_session=True
+            words,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            encoding="utf-8",
+            start_new_session=True,
         )
 
     def left(self) -> set[int]:
@@ -74,14 +87,7 @@ def wait_until(is_so: Callable[[], object]) -> None:
 @pytest.fixture
 def live(tmp_path: Path) -> Iterator[tuple[Session, str]]:
     """A robot on a page, and the address that was said; it has run for a second."""
-    words = "live --no-browser --controllers smart --port 0 --out"
-    session = Session(
-        sys.executable,
-        "-m",
-        "nao_testbed.experiments.cli",
-        *words.split(),
-        str(tmp_path / "live"),
-    )
+    session = Session(*LIVE, "smart", "--out", str(tmp_path / "live"))
     try:
         assert session.process.stdout is not None
         url = session.process.stdout.readline().strip()
@@ -128,6 +134,19 @@ def test_whatever_ends_the_server_nothing_is_left_and_the_run_opens(
     run = read_run(tmp_path / "live" / "smart")
     assert run.state == "done"
     assert run.frame.index[-1] > 0.5
+
+
+def test_the_end_does_not_promise_a_recording_that_is_not_there(tmp_path: Path) -> None:
+    """It ends as its address is printed, when the robots are still being built."""
+    words = ["fixed,smart", "--seconds", "0.001", "--out", str(tmp_path / "live")]
+    session = Session(*LIVE, *words, stderr=subprocess.PIPE)
+    try:
+        _, said = session.process.communicate(timeout=LATEST_S)
+    finally:
+        session.kill()
+    is_recorded = any((tmp_path / "live").rglob("*.parquet"))
+    assert ("has no recording" in said) == (not is_recorded)
+    assert ("has the recording" in said) == is_recorded
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")

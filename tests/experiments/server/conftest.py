@@ -11,7 +11,8 @@ import pytest
 
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
-from nao_testbed.experiments.server.server import ReservationServer, ServerCfg
+from nao_testbed.experiments.server.server import ReservationServer
+from nao_testbed.experiments.server.service.address import ServerCfg
 from nao_testbed.experiments.server.shared_ledger import SharedLedger
 from nao_testbed.models.system import KILL
 from tests.experiments.server.helpers import Terminal, small_tree

@@ -19,7 +19,8 @@ from nao_testbed.controllers.arbitration.policies import PauseOnDemand
 from nao_testbed.controllers.arbitration.requests import NotGranted, Owner
 from nao_testbed.controllers.arbitration.tokens import LossCause, Preemption, Refusal
 from nao_testbed.experiments.server.client import Client
-from nao_testbed.experiments.server.server import ReservationServer, ServerCfg
+from nao_testbed.experiments.server.server import ReservationServer
+from nao_testbed.experiments.server.service.address import ServerCfg
 from nao_testbed.experiments.server.shared_ledger import SharedLedger
 from nao_testbed.models import BadInput
 from tests.experiments.server.helpers import eventually, small_tree

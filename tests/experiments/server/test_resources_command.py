@@ -15,7 +15,8 @@ from nao_testbed.controllers.arbitration.requests import Owner, Request
 from nao_testbed.controllers.arbitration.tokens import Token
 from nao_testbed.experiments.cli import main
 from nao_testbed.experiments.server.link import ServerLink
-from nao_testbed.experiments.server.server import ReservationServer, ServerCfg
+from nao_testbed.experiments.server.server import ReservationServer
+from nao_testbed.experiments.server.service.address import ServerCfg
 from nao_testbed.experiments.server.shared_ledger import SharedLedger
 from nao_testbed.models.system import END_SIGNALS
 from tests.experiments.command.helpers import Ran

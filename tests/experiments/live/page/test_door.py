@@ -18,7 +18,8 @@ pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from nao_testbed.experiments.live.page.gateway import Address, PageServer, closed_viser
+from nao_testbed.experiments.live.page import Address
+from nao_testbed.experiments.live.page.gateway import PageServer, closed_viser
 from nao_testbed.experiments.live.page.page_api import PageApi
 from nao_testbed.experiments.live.robot.operation import Action, PushNow
 from nao_testbed.models import load_robot

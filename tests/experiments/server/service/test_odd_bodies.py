@@ -12,8 +12,8 @@ import pytest
 
 from nao_testbed.controllers.arbitration.events import Event
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
-from nao_testbed.experiments.server.service import Service
 from nao_testbed.experiments.server.service.connections import RequestFilter
+from nao_testbed.experiments.server.service.owner_service import Service
 from nao_testbed.experiments.server.service.routes import MAX_BODY, Routes
 from nao_testbed.experiments.server.shared_ledger import SharedLedger
 from nao_testbed.testing import check_trace

@@ -155,7 +155,7 @@ def test_page_fits_a_phone(page: "Page") -> None:
 
 def test_page_says_when_the_server_is_gone(browser: "Browser", tmp_path: Path) -> None:
     from nao_testbed.controllers.arbitration.manager.ledger import Ledger
-    from nao_testbed.experiments.server.server import ServerCfg
+    from nao_testbed.experiments.server.service.address import ServerCfg
 
     page = browser.new_page()
     with SharedLedger(Ledger(small_tree())) as front:

@@ -7,7 +7,7 @@ import pytest
 
 from nao_testbed.controllers.arbitration.requests import Owner, Request
 from nao_testbed.experiments.server.messages import SnapshotData
-from nao_testbed.experiments.server.service import Service
+from nao_testbed.experiments.server.service.owner_service import Service
 from nao_testbed.experiments.server.service.routes import Routes
 from nao_testbed.experiments.server.shared_ledger import SharedLedger
 from tests.experiments.server.helpers import eventually

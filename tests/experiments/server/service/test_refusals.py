@@ -9,7 +9,8 @@ import pytest
 
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.experiments.server.link import Refused, ServerLink
-from nao_testbed.experiments.server.server import ReservationServer, ServerCfg
+from nao_testbed.experiments.server.server import ReservationServer
+from nao_testbed.experiments.server.service.address import ServerCfg
 from nao_testbed.experiments.server.service.routes import MAX_BODY
 from nao_testbed.experiments.server.shared_ledger import SharedLedger
 from nao_testbed.models import BadInput

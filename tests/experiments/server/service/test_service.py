@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from nao_testbed.controllers.arbitration.tokens import OutcomeKind
-from nao_testbed.experiments.server import service as service_module
 from nao_testbed.experiments.server.messages import OwnerData, RequestData, ResourceData
-from nao_testbed.experiments.server.service import (
+from nao_testbed.experiments.server.service import owner_service as service_module
+from nao_testbed.experiments.server.service.owner_service import (
     NameTaken,
     OwnerGone,
     Service,
@@ -72,7 +72,7 @@ def test_waiting_requests_of_an_owner_are_limited(
 def test_old_tickets_are_forgotten_and_waiting_ones_never(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nao_testbed.experiments.server.service.TICKETS_KEPT", 3)
+    monkeypatch.setattr(service_module, "TICKETS_KEPT", 3)
     service.ask(register(service, "a"), WAIT)
     key = register(service, "b")
     waiting = service.ask(key, WAIT.model_copy(update={"mark": "w"}))

@@ -17,11 +17,8 @@ from nao_testbed.experiments.cli import main
 from nao_testbed.experiments.scenarios.reading.load import load_scenario
 from nao_testbed.experiments.server.link import ServerLink
 from nao_testbed.experiments.server.messages import InstalledData
-from nao_testbed.experiments.server.server import (
-    ReservationServer,
-    ServerCfg,
-    run_server,
-)
+from nao_testbed.experiments.server.server import ReservationServer, run_server
+from nao_testbed.experiments.server.service.address import ServerCfg
 from nao_testbed.experiments.server.shared_ledger import SharedLedger
 from nao_testbed.models import BadInput, Robot, load_robot
 
