@@ -1,4 +1,4 @@
-"""Short runs as their commands leave them, and the page of one of them."""
+"""Short recorded runs and the page of one of them."""
 
 import dataclasses
 import json
@@ -22,7 +22,7 @@ MARKUP = "<b>bold</b>"
 
 @pytest.fixture(scope="session")
 def heat_folder(recorded: RecordedRuns) -> Path:
-    """Three seconds of the document's experiment, with a push that is felt."""
+    """Run folder of the document's experiment: three seconds with a push."""
     return recorded("runs", record_heat) / "heat"
 
 
@@ -50,7 +50,7 @@ def record_heat(runs: Path) -> None:
 
 @pytest.fixture
 def copy_of(heat_folder: Path, tmp_path: Path) -> Callable[[str], Path]:
-    """Return a function that copies the run to a folder of a name, to be damaged."""
+    """Return a function that copies the run to a named folder, for damaging it."""
 
     def copy(name: str) -> Path:
         return Path(shutil.copytree(heat_folder, tmp_path / name))
@@ -60,7 +60,7 @@ def copy_of(heat_folder: Path, tmp_path: Path) -> Callable[[str], Path]:
 
 @pytest.fixture
 def killed(copy_of: Callable[[str], Path]) -> Path:
-    """The run as kill -9 leaves it: no result, both robots still `running`."""
+    """Run folder after kill -9: no result, both robots still `running`."""
     folder = copy_of("killed")
     (folder / "heat.json").unlink()
     for path in folder.glob("*/meta.json"):
@@ -71,7 +71,7 @@ def killed(copy_of: Callable[[str], Path]) -> Path:
 
 @pytest.fixture(scope="session")
 def page_file(heat_folder: Path, recorded: RecordedRuns) -> Path:
-    """The page of the run, with figures and replay; a controller has an odd name."""
+    """Page of the run with figures and replay; one controller has an unusual name."""
     folder = recorded("page", lambda page: write_page(heat_folder, page / "run"))
     (page,) = folder.glob("run/*.html")
     return page

@@ -1,6 +1,6 @@
-"""A value of another type is named with file and key; nothing ends in a trace.
+"""Damaged files are reported with file and key, without a traceback.
 
-What is said stands in `test_damaged_files/`; `pytest --regen-all` writes it anew.
+The expected messages are in `test_damaged_files/`; `pytest --regen-all` rewrites them.
 """
 
 import json
@@ -37,7 +37,7 @@ def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def damage(path: Path, place: str, value: object) -> None:
-    """Put a value at a place of a JSON file, its keys with dots between."""
+    """Set a value in a JSON file at a place given by keys with dots between."""
     data: Any = json.loads(path.read_text(encoding="utf-8"))
     inside = data
     *outer, last = place.split(".")
@@ -111,7 +111,7 @@ def told(messages: Iterable[str], folder: Path) -> str:
     return "\n".join(messages).replace(f"{folder}/", "")
 
 
-def test_what_is_wrong_in_a_description_is_told(
+def test_damaged_description_is_reported(
     copy_of: Copy, data_regression: DataRegressionFixture
 ) -> None:
     said = {}
@@ -124,10 +124,10 @@ def test_what_is_wrong_in_a_description_is_told(
     data_regression.check(said)
 
 
-def test_what_is_wrong_in_a_configuration_is_told(
+def test_damaged_configuration_is_reported(
     copy_of: Copy, data_regression: DataRegressionFixture
 ) -> None:
-    """The robot is left out of the page; alone, it is refused."""
+    """The page omits the robot; reading the robot alone is refused."""
     said = {}
     for i, (place, value) in enumerate(CONFIG):
         folder = copy_of(f"odd{i}")
@@ -143,7 +143,7 @@ def test_what_is_wrong_in_a_configuration_is_told(
     data_regression.check(said)
 
 
-def test_what_is_wrong_in_a_result_is_told_and_rows_are_read(
+def test_damaged_result_is_reported_and_rows_are_used(
     copy_of: Copy, data_regression: DataRegressionFixture
 ) -> None:
     said = {}
@@ -152,11 +152,13 @@ def test_what_is_wrong_in_a_result_is_told_and_rows_are_read(
         damage(folder / "heat.json", place, value)
         source = read_source(folder)
         said[f"{place}: {value!r}"] = told(source.warnings, folder)
-        assert section_of(source, "run1", with_replay=False).results, "of the rows"
+        assert section_of(source, "run1", with_replay=False).results, (
+            "no results from the rows"
+        )
     data_regression.check(said)
 
 
-def test_what_is_wrong_in_a_scenarios_result_is_told(
+def test_damaged_result_of_a_scenario_is_reported(
     copy_of: Copy, data_regression: DataRegressionFixture
 ) -> None:
     said = {}
@@ -173,7 +175,7 @@ def test_what_is_wrong_in_a_scenarios_result_is_told(
 
 
 def test_failures_of_an_earlier_version_are_shown(copy_of: Copy) -> None:
-    """Their key was `mishaps`."""
+    """Earlier versions used the key `mishaps`."""
     folder = copy_of("old") / "smart"
     damage(folder / "meta.json", "experiment", "scenario")
     data = {"mishaps": [{"time_s": 1.5, "what": "nod failed"}]}
@@ -186,7 +188,7 @@ def test_failures_of_an_earlier_version_are_shown(copy_of: Copy) -> None:
 # -- sweeps --------------------------------------------------------------------------
 
 
-def test_a_damaged_trial_is_left_out_and_told_and_made_again(
+def test_damaged_trial_is_reported_omitted_and_repeated(
     tmp_path: Path, data_regression: DataRegressionFixture
 ) -> None:
     folder, spec = tmp_path / "out", spec_of(tmp_path, PAIRS)
@@ -214,10 +216,10 @@ def test_a_damaged_trial_is_left_out_and_told_and_made_again(
     data_regression.check(said)
 
 
-def test_a_damaged_description_of_a_sweep_is_told(
+def test_damaged_description_of_a_sweep_is_reported(
     tmp_path: Path, data_regression: DataRegressionFixture
 ) -> None:
-    """Shown from its table; not gone on with."""
+    """The page uses the table; the sweep cannot be resumed."""
     folder, spec = tmp_path / "out", spec_of(tmp_path, PAIRS)
     whole = run_sweep(spec, folder, work=heat)
     path = folder / SWEEP_FILE
@@ -233,7 +235,7 @@ def test_a_damaged_description_of_a_sweep_is_told(
     data_regression.check(said)
 
 
-def test_a_damaged_parameter_is_told_on_the_page(tmp_path: Path) -> None:
+def test_damaged_parameter_is_marked_on_the_page(tmp_path: Path) -> None:
     folder, spec = tmp_path / "out", spec_of(tmp_path, PAIRS)
     run_sweep(spec, folder, work=heat)
     (folder / TABLE_FILE).unlink()
@@ -250,10 +252,10 @@ def test_a_damaged_parameter_is_told_on_the_page(tmp_path: Path) -> None:
     ("place", "value"),
     [("parameters.posture", 3.0), ("number", 1), ("key", "another")],
 )
-def test_a_file_that_tells_of_another_trial_is_made_again(
+def test_trial_file_with_another_trials_values_is_repeated(
     tmp_path: Path, place: str, value: object
 ) -> None:
-    """Its types are right; a table of both would be wrong, or none."""
+    """Its types are valid, but its values do not belong to the trial."""
     folder, spec = tmp_path / "out", spec_of(tmp_path, PAIRS)
     whole = run_sweep(spec, folder, work=heat)
     path = min((folder / TRIALS).glob("*.json"))
@@ -278,7 +280,7 @@ def test_a_file_that_tells_of_another_trial_is_made_again(
         ("fell", 1.5, "Expected array of boolean type, got double instead"),
     ],
 )
-def test_a_damaged_table_gives_way_to_the_trials(
+def test_damaged_table_is_replaced_by_the_trials(
     tmp_path: Path, column: str, value: object, says: str
 ) -> None:
     folder, spec = tmp_path / "out", spec_of(tmp_path, PAIRS)
@@ -309,7 +311,7 @@ def test_a_damaged_table_gives_way_to_the_trials(
         (None, None, "it is a folder"),
     ],
 )
-def test_a_damaged_part_is_told_by_every_reader(
+def test_damaged_part_is_reported_by_every_reader(
     copy_of: Copy, column: str | None, values: object, says: str
 ) -> None:
     folder = copy_of("odd")
@@ -330,14 +332,14 @@ def test_a_damaged_part_is_told_by_every_reader(
     assert any(left_out in warning for warning in read_source(folder).warnings)
 
 
-def test_a_part_whose_names_are_no_text_is_told(copy_of: Copy) -> None:
+def test_part_with_invalid_column_names_is_reported(copy_of: Copy) -> None:
     path = copy_of("odd") / "smart" / "part-00000.parquet"
     path.write_bytes(path.read_bytes().replace(b"q.HeadYaw", b"\xff.HeadYaw"))
     with pytest.raises(BadInput, match=f"{re.escape(str(path))} cannot be read: "):
         _ = read_run(path.parent).frame
 
 
-def test_a_line_of_events_that_is_too_deep_is_damaged(copy_of: Copy) -> None:
+def test_too_deeply_nested_event_line_is_damaged(copy_of: Copy) -> None:
     path = copy_of("odd") / "smart" / "events.jsonl"
     deep = '{"a": ' * 3000 + "1" + "}" * 3000
     path.write_text(f"{deep}\n{path.read_text(encoding='utf-8')}", encoding="utf-8")
@@ -345,14 +347,14 @@ def test_a_line_of_events_that_is_too_deep_is_damaged(copy_of: Copy) -> None:
 
 
 @pytest.mark.parametrize("time_s", ["NaN", "1e400", "9" * 400, '"x"'])
-def test_an_event_at_no_time_is_damaged(copy_of: Copy, time_s: str) -> None:
+def test_event_with_invalid_time_is_damaged(copy_of: Copy, time_s: str) -> None:
     path = copy_of("odd") / "smart" / "events.jsonl"
     line = f'{{"kind": "odd", "time_s": {time_s}, "data": {{}}}}'
     path.write_text(f"{line}\n{path.read_text(encoding='utf-8')}", encoding="utf-8")
     assert read_run(path.parent).damaged_events == 1
 
 
-def test_events_that_are_no_file_are_told(copy_of: Copy) -> None:
+def test_events_that_are_not_a_file_are_reported(copy_of: Copy) -> None:
     path = copy_of("odd") / "smart" / "events.jsonl"
     path.unlink()
     path.mkdir()

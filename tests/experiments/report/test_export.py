@@ -1,7 +1,7 @@
-"""`nao-testbed report --to`: files that other programs open, with our numbers.
+"""`nao-testbed report --to`: exported files contain the values of the run.
 
-MCAP is read by the library that Foxglove's and PlotJuggler's formats are defined by, a
-definition and a message of it decoded from what the file itself carries.
+MCAP is read by the reference library of Foxglove's and PlotJuggler's formats. It
+decodes each message with the definition embedded in the file.
 """
 
 import json
@@ -105,10 +105,10 @@ def test_joint_states_are_those_of_the_run(messages: Messages, run: Run) -> None
     np.testing.assert_array_equal(limits, run.channel("stiffness")[names])
 
 
-def test_transforms_place_the_feet_where_pinocchio_does(
+def test_transforms_place_the_feet_as_pinocchio_does(
     messages: Messages, exported: ExportedRun, run: Run
 ) -> None:
-    """Oracle: the same URDF, base pose and angles."""
+    """Oracle: Pinocchio with the same URDF, base pose and angles."""
     model = pin.buildModelFromUrdf(str(exported.robot.urdf), pin.JointModelFreeFlyer())
     data = model.createData()
     for i in (0, len(run.frame) - 1):
@@ -136,11 +136,11 @@ def test_transforms_place_the_feet_where_pinocchio_does(
             )
 
 
-def test_temperatures_and_diagnostics_say_who_is_hot(
+def test_temperatures_and_diagnostics_identify_hot_motors(
     messages: Messages, exported: ExportedRun
 ) -> None:
     seconds = len(messages["/diagnostics"])
-    assert seconds == 2, "at the begin, and a second later"
+    assert seconds == 2, "at the start, and a second later"
     for motor in exported.robot.motor_names:
         assert len(messages[f"/temperature/{motor}"]) == seconds
     (_, _, warm), *_ = messages["/temperature/HeadYaw"]
@@ -153,7 +153,7 @@ def test_temperatures_and_diagnostics_say_who_is_hot(
     assert [s.message for s in first.status if s.name == "run"] == ["done"]
 
 
-def test_events_and_the_robot_are_in_the_file(
+def test_file_contains_events_and_robot_description(
     messages: Messages, exported: ExportedRun, run: Run
 ) -> None:
     said = [log.msg for *_, log in messages["/rosout"]]
@@ -164,7 +164,9 @@ def test_events_and_the_robot_are_in_the_file(
     assert description.data == exported.robot.urdf.read_text(encoding="utf-8")
 
 
-def test_csv_opens_as_a_table(exported: ExportedRun, run: Run, tmp_path: Path) -> None:
+def test_csv_can_be_read_as_a_table(
+    exported: ExportedRun, run: Run, tmp_path: Path
+) -> None:
     table, events = write_csv(exported, tmp_path / "nod.csv", lambda _: None)
     again = pd.read_csv(table, index_col="time_s")
     assert list(again.columns) == list(run.frame.columns)
@@ -173,7 +175,7 @@ def test_csv_opens_as_a_table(exported: ExportedRun, run: Run, tmp_path: Path) -
     assert list(kinds) == [event.kind for event in run.events]
 
 
-def test_rerun_opens_its_recording(
+def test_rerun_can_read_its_recording(
     exported: ExportedRun, run: Run, tmp_path: Path
 ) -> None:
     reason = "rerun-sdk is not installed: the extra rerun, half a gigabyte"
@@ -201,7 +203,7 @@ def call(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
     return int(end.value.code or 0)
 
 
-def test_the_command_names_what_it_wrote(
+def test_command_names_the_written_files(
     folder: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -214,7 +216,7 @@ def test_the_command_names_what_it_wrote(
     assert said.err == ""
 
 
-def test_a_program_is_told_what_was_written(
+def test_json_output_lists_the_written_files(
     folder: Path,
     run: Run,
     tmp_path: Path,
@@ -238,7 +240,7 @@ def test_a_program_is_told_what_was_written(
     }
 
 
-def test_a_table_is_written_in_parts_that_tell_their_time(
+def test_table_is_written_in_parts_with_progress(
     exported: ExportedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole, _ = write_csv(exported, tmp_path / "whole.csv", lambda _: None)
@@ -249,7 +251,7 @@ def test_a_table_is_written_in_parts_that_tell_their_time(
     assert told == [*exported.time_s[6::7], exported.time_s[-1]]
 
 
-def test_topics_are_told_with_their_messages(
+def test_message_counts_of_topics_are_returned(
     exported: ExportedRun, messages: Messages, tmp_path: Path
 ) -> None:
     (rows,) = write_mcap(exported, tmp_path / "x.mcap", lambda _: None).values()
@@ -264,7 +266,7 @@ def test_topics_are_told_with_their_messages(
         (("--robot", "nowhere"), "'nowhere' is neither a directory"),
     ],
 )
-def test_bad_input_is_told(
+def test_bad_input_is_reported(
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -279,7 +281,7 @@ def test_bad_input_is_told(
     ("to", "module", "extra"),
     [("mcap", "mcap_ros2.writer", "export"), ("rerun", "rerun", "rerun")],
 )
-def test_a_missing_extra_is_named(
+def test_missing_extra_is_named(
     exported: ExportedRun,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -1,4 +1,4 @@
-"""Figures of heat experiments on a page: which, of whom, and of what rows."""
+"""Figures of heat experiments on a page."""
 
 import dataclasses
 from collections.abc import Callable
@@ -21,7 +21,7 @@ NAO = load_robot()
 @pytest.mark.parametrize(
     ("n", "sizes"), [(1, [1]), (3, [3]), (4, [2, 2]), (5, [3, 2]), (7, [3, 3, 1])]
 )
-def test_no_more_than_three_controllers_stand_abreast(
+def test_at_most_three_controllers_share_a_row(
     make_heat_result: Make, n: int, sizes: list[int]
 ) -> None:
     names = [f"constant:0.{i + 1}" for i in range(n)]
@@ -46,14 +46,12 @@ def test_power_over_time_ends_at_the_power_of_the_run(heat_folder: Path) -> None
         assert curve[-1] == pytest.approx(watts[-1])
         is_in_slot = (trial.frame.index >= 2.5) & (trial.frame.index < 3.0)
         assert curve[-2] == pytest.approx(watts[is_in_slot].mean())
-        if (
-            trial.name == "fixed"
-        ):  # the push is caught with torques faster than the rows
+        if trial.name == "fixed":  # torques during the push vary faster than the rows
             told_w = source.heat.trials[trial.name].legs_power_w
             assert curve[-3:].mean() == pytest.approx(told_w, rel=0.05)
 
 
-def test_one_limp_robot_without_a_least_is_drawn_too(heat_folder: Path) -> None:
+def test_power_is_drawn_for_a_limp_robot_without_minimum(heat_folder: Path) -> None:
     source = read_source(heat_folder)
     assert source.heat is not None
     frame = source.trials[0].frame.copy()

@@ -1,4 +1,4 @@
-"""Numbers of a page are those of the run's files, or follow from its rows."""
+"""Numbers of a page equal those in the run's files or follow from its rows."""
 
 import dataclasses
 import json
@@ -36,17 +36,17 @@ from nao_testbed.models import load_robot
 
 Make = Callable[..., HeatResult]
 NAO = load_robot()
-RTOL_MOMENTS = 0.15  # rows hold torques of moments where a run takes means over ticks
+RTOL_MOMENTS = 0.15  # rows sample torques, while the run averages over ticks
 
 
 def cells(table: DataTable, first: str) -> tuple[str, ...]:
-    """The cells of the row that begins so."""
+    """Return the cells of the row that begins so."""
     (row,) = [row for row in table.rows if row.cells[0] == first]
     return row.cells[1:]
 
 
 def apart(trials: tuple[RecordedTrial, ...]) -> list[RecordedTrial]:
-    """The robots as if each had begun in a second of its own."""
+    """Return the robots, each with a different start second."""
     return [
         dataclasses.replace(
             trial,
@@ -61,13 +61,13 @@ def apart(trials: tuple[RecordedTrial, ...]) -> list[RecordedTrial]:
     ]
 
 
-def test_a_result_comes_back_from_its_json(make_heat_result: Make) -> None:
+def test_result_survives_a_json_round_trip(make_heat_result: Make) -> None:
     result = make_heat_result("fixed", "smart")
     data = json.loads(json.dumps(result.as_json()))
     assert read_heat_result(Path("heat.json"), data) == result
 
 
-def test_a_result_with_unknown_and_without_new_fields_is_read(
+def test_result_with_unknown_or_missing_fields_is_read(
     make_heat_result: Make,
 ) -> None:
     data = make_heat_result("fixed").as_json()
@@ -77,14 +77,14 @@ def test_a_result_with_unknown_and_without_new_fields_is_read(
     assert result.trials["fixed"].settled_s is None
 
 
-def test_a_result_with_the_key_of_older_files_is_read(make_heat_result: Make) -> None:
+def test_result_with_the_key_of_older_files_is_read(make_heat_result: Make) -> None:
     result = make_heat_result("fixed", "smart")
     data = result.as_json()
     data["arms"] = data.pop("trials")
     assert read_heat_result(Path("heat.json"), data) == result
 
 
-def test_rows_tell_what_the_run_has_told(heat_folder: Path) -> None:
+def test_results_from_rows_agree_with_the_recorded_results(heat_folder: Path) -> None:
     source = read_source(heat_folder)
     assert source.heat is not None
     for trial in source.trials:
@@ -107,7 +107,7 @@ def test_rows_tell_what_the_run_has_told(heat_folder: Path) -> None:
 
 
 @pytest.mark.requirement("ST-24")
-def test_the_distance_to_the_published_numbers_is_shown(
+def test_difference_from_the_published_numbers_is_shown(
     make_heat_result: Make,
 ) -> None:
     result = make_heat_result("fixed", "smart")
@@ -126,7 +126,7 @@ def test_the_distance_to_the_published_numbers_is_shown(
 
 
 @pytest.mark.requirement("ST-24")
-def test_only_the_published_experiment_is_held_against_the_numbers(
+def test_other_experiments_are_not_compared_with_published_numbers(
     other_experiment: tuple[str, HeatResult],
 ) -> None:
     why, result = other_experiment
@@ -135,8 +135,8 @@ def test_only_the_published_experiment_is_held_against_the_numbers(
 
 
 @pytest.mark.requirement("ST-24")
-def test_numbers_from_rows_know_their_experiment(heat_folder: Path) -> None:
-    """A crashed run has no heat.json; what it ran with is in each robot's folder."""
+def test_result_from_rows_knows_its_experiment(heat_folder: Path) -> None:
+    """A crashed run has no heat.json; the robot folders hold its settings."""
     trials = read_source(heat_folder).trials
     ours = {
         trial.name: found for trial in trials if (found := trial_from_rows(trial, NAO))
@@ -153,7 +153,7 @@ def test_numbers_from_rows_know_their_experiment(heat_folder: Path) -> None:
     assert published_table(dataclasses.replace(whole, trials=trials_15)).rows
 
 
-def test_the_power_stands_beside_both_of_its_least_values(
+def test_power_is_compared_with_both_minima(
     make_heat_result: Make,
 ) -> None:
     result = make_heat_result("fixed")
@@ -185,7 +185,7 @@ def test_every_row_has_a_cell_for_every_column(
         assert {len(row.cells) for row in table.rows} == {len(table.columns)}
 
 
-def test_a_leg_has_its_sum_below_its_joints(make_heat_result: Make) -> None:
+def test_leg_table_ends_with_the_sum_of_a_leg(make_heat_result: Make) -> None:
     result = make_heat_result("fixed")
     table = heat_tables(result)[1]
     assert cells(table, "left leg, sum")[2] == signed(
@@ -202,7 +202,7 @@ def test_pushes_are_among_the_events(heat_folder: Path) -> None:
     )
 
 
-def test_what_robots_share_and_where_they_differ_are_told_apart(
+def test_common_and_differing_settings_are_separate_tables(
     heat_folder: Path,
 ) -> None:
     trials = apart(read_source(heat_folder).trials)
@@ -218,11 +218,11 @@ def test_what_robots_share_and_where_they_differ_are_told_apart(
     }
 
 
-def test_a_shift_is_the_set_point_less_the_posture(heat_folder: Path) -> None:
+def test_shift_is_the_set_point_minus_the_posture(heat_folder: Path) -> None:
     frame = read_source(heat_folder).trials[0].frame.copy()
     posture = NAO.posture("PoseInit").angles
     assert shift_history_figure({"fixed": frame}, NAO, posture) is None, (
-        "the way into it"
+        "the approach is not a shift"
     )
     late = frame.index > 2.5
     frame.loc[late, "target.RHipRoll"] += np.deg2rad(1.5)
@@ -237,8 +237,8 @@ def test_a_shift_is_the_set_point_less_the_posture(heat_folder: Path) -> None:
     assert labels == ["RHipRoll"]
 
 
-def test_a_joint_looks_the_same_under_every_controller(heat_folder: Path) -> None:
-    """Whatever else was shifted there, and however far; no two joints look alike."""
+def test_joint_has_the_same_style_under_every_controller(heat_folder: Path) -> None:
+    """The style is independent of other shifted joints, and unique to the joint."""
     posture = NAO.posture("PoseInit").angles
     frame = read_source(heat_folder).trials[0].frame
     late = frame.index > 2.5
@@ -258,7 +258,7 @@ def test_a_joint_looks_the_same_under_every_controller(heat_folder: Path) -> Non
     looks = [
         {
             line.get_label(): (line.get_color(), line.get_linestyle())
-            for line in axes.get_lines()[1:]  # without that of zero
+            for line in axes.get_lines()[1:]  # without the zero line
         }
         for axes in figure.axes
     ]
@@ -278,5 +278,5 @@ def test_numbers_have_true_minus_signs_and_no_negative_zero(
     assert number(value) == text
 
 
-def test_times_have_the_unit_that_fits() -> None:
+def test_duration_has_a_suitable_unit() -> None:
     assert [duration(t) for t in (0.6, 90.0, 900.0)] == ["0.6 s", "90 s", "15 min"]

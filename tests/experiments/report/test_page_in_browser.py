@@ -1,4 +1,4 @@
-"""The page in a real browser that has no network."""
+"""The page in a real browser without network access."""
 
 import io
 from collections.abc import Iterator
@@ -20,14 +20,14 @@ POLL_MS = 250
 SMALL: "ViewportSize" = {
     "width": 460,
     "height": 460,
-}  # without a graphics card each pixel costs
+}  # rendering is slow without a graphics card
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def page(browser: "Browser", page_file: Path) -> Iterator["Page"]:
-    """The page, opened from its file; faults and requests are judged at the end."""
+    """The page opened from its file; errors and requests are checked at the end."""
     context = browser.new_context(offline=True, color_scheme="dark", viewport=SMALL)
     page = context.new_page()
     page.set_default_timeout(LATEST_MS)
@@ -55,16 +55,16 @@ def seen(page: "Page") -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(picture)).convert("RGB"), dtype=int)
 
 
-def test_the_bar_is_the_time(page: "Page", replay: "Frame") -> None:
-    """A click stops the replay; then every place on the bar is a part of 3 s."""
+def test_replay_slider_sets_the_time(page: "Page", replay: "Frame") -> None:
+    """A click stops the replay; positions on the bar map linearly to 3 s."""
     bar = replay.locator(".mantine-Slider-trackContainer").first
     clock = replay.locator("input").first
     told_s = np.nan
     for part in (0.5, 0.2, 0.9):
         wanted = pytest.approx(3.0 * part, abs=0.1)
         for number in range(LATEST_MS // POLL_MS):
-            if number % 20 == 0:  # again: the scene may not have listened yet
-                box = bar.bounding_box()  # anew: the page may have grown
+            if number % 20 == 0:  # click again: the scene may not have loaded yet
+                box = bar.bounding_box()  # the page may have grown
                 assert box is not None
                 middle = box["y"] + box["height"] / 2.0
                 page.mouse.click(box["x"] + part * box["width"], middle)
@@ -74,10 +74,10 @@ def test_the_bar_is_the_time(page: "Page", replay: "Frame") -> None:
                 break
         assert told_s == wanted
     page.wait_for_timeout(POLL_MS)
-    assert float(clock.input_value()) == told_s, "it goes on after a click"
+    assert float(clock.input_value()) == told_s, "the replay continues after a click"
 
 
-def test_the_replay_shows_robots_in_colours(page: "Page", replay: "Frame") -> None:
+def test_replay_shows_robots_in_colours(page: "Page", replay: "Frame") -> None:
     for _ in range(LATEST_MS // POLL_MS):
         image = seen(page)[:-50]  # without the bar
         is_colourful = np.ptp(image, axis=2) > 60
@@ -85,12 +85,12 @@ def test_the_replay_shows_robots_in_colours(page: "Page", replay: "Frame") -> No
             break
         page.wait_for_timeout(POLL_MS)
     else:
-        pytest.fail("no coloured joint is to be seen")
-    assert image.std() > 10.0, "the canvas is blank"
+        pytest.fail("no coloured joint is visible")
+    assert image.std() > 10.0, "blank canvas"
     assert image[5, -5].mean() < 60, "the background is as dark as the page"
 
 
-def test_the_page_fits_a_phone_and_paper(page: "Page") -> None:
+def test_page_fits_a_phone_and_paper(page: "Page") -> None:
     page.set_viewport_size({"width": 360, "height": 740})
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     page.emulate_media(media="print")

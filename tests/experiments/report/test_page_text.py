@@ -1,4 +1,4 @@
-"""The page as text: nothing from outside, nothing unescaped, parts in order."""
+"""The page as text: self-contained, escaped, with ordered parts."""
 
 import json
 import re
@@ -20,7 +20,7 @@ VOID = {"meta", "link", "img", "br", "input"}
 
 
 class Reader(HTMLParser):
-    """Collects elements, and refuses tags that do not match."""
+    """Collects elements and rejects tags that do not match."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -55,14 +55,14 @@ def page(text: str) -> Reader:
     return Reader(text)
 
 
-def test_the_page_is_one_file_of_bearable_size(page_file: Path, text: str) -> None:
+def test_page_is_one_file_of_limited_size(page_file: Path, text: str) -> None:
     assert page_file.stat().st_size < LARGEST
     assert [path.name for path in page_file.parent.glob("*.html")] == ["report.html"]
-    assert not list(page_file.parent.glob(".*")), "nothing unfinished is left"
+    assert not list(page_file.parent.glob(".*")), "temporary files are left"
 
 
-def test_nothing_is_fetched_from_elsewhere(page: Reader) -> None:
-    """Every address in the page is a part of it, or its own data."""
+def test_page_loads_no_external_resources(page: Reader) -> None:
+    """Every address in the page is a fragment or embedded data."""
     names = ("src", "href", "xlink:href", "action", "data", "poster", "srcset")
     for _, attributes in page.elements:
         for name in names:
@@ -73,13 +73,13 @@ def test_nothing_is_fetched_from_elsewhere(page: Reader) -> None:
     assert "http" not in (policy["content"] or "")
 
 
-def test_names_are_text_and_never_markup(page: Reader, text: str) -> None:
+def test_names_are_escaped(page: Reader, text: str) -> None:
     assert not page.all("b")
     assert MARKUP not in text
     assert "&lt;b&gt;bold&lt;/b&gt;" in text
 
 
-def test_a_replay_and_a_text_cannot_end_their_element() -> None:
+def test_names_and_texts_cannot_close_their_element() -> None:
     section = Section(
         name="</script>",
         title="<!-- x",
@@ -108,8 +108,8 @@ def test_headings_are_in_order_and_parts_have_names(page: Reader) -> None:
     assert len(ids) == len(set(ids))
 
 
-def test_the_page_begins_with_picture_replay_and_results(text: str) -> None:
-    """Then come figures, then the other tables; extra rows stay folded."""
+def test_page_starts_with_picture_replay_and_results(text: str) -> None:
+    """Figures and the other tables follow; extra rows are folded."""
     body = text[text.index("<main>") :]
     parts = (
         *('class="photo"', 'data-replay="replay1"', ">Results<", ">All results ("),
@@ -132,7 +132,7 @@ def test_numbers_of_the_run_are_on_the_page(text: str, page_file: Path) -> None:
         assert f">{trial['legs_power_w']:.2f} W<" in text
 
 
-def test_a_figure_follows_the_colours_of_the_page() -> None:
+def test_figure_uses_the_colours_of_the_page() -> None:
     figure = Figure(facecolor="white")
     axes = figure.add_subplot()
     axes.plot([0.0, 1.0], [0.0, 1.0], color=INK)
@@ -142,7 +142,7 @@ def test_a_figure_follows_the_colours_of_the_page() -> None:
     assert root.tag.endswith("svg")
     assert "stroke: var(--ink)" in svg
     assert INK not in svg
-    assert "#ffffff" not in svg.split("axes_1")[0], "the paper shows through"
+    assert "#ffffff" not in svg.split("axes_1")[0], "the background must be transparent"
     assert "<!--" not in svg
     found = re.findall(r'\bid="([^"]+)"', svg)
     assert all(name.startswith("run1-0-") for name in found)

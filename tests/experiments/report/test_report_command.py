@@ -1,4 +1,4 @@
-"""`nao-testbed report`: what it writes, what it refuses, what the exit status says."""
+"""The command `nao-testbed report`: files, errors and exit status."""
 
 import json
 import os
@@ -26,7 +26,7 @@ KERNEL = str(Path(os.sep, "proc"))
 
 @pytest.fixture(autouse=True)
 def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out the figures: they are drawn once, for the tests of the page."""
+    """Skip figures, which the page tests draw once."""
     monkeypatch.setattr(
         "nao_testbed.experiments.report.write.heat_figures", lambda *_: []
     )
@@ -53,7 +53,7 @@ def report(
     return run
 
 
-def test_the_page_goes_into_the_run_folder(report: Run, copy_of: Copy) -> None:
+def test_page_is_written_to_the_run_folder(report: Run, copy_of: Copy) -> None:
     folder = copy_of("run") / "smart"
     status, out, err = report(str(folder))
     assert (status, out, err) == (0, f"{folder / 'report.html'}\n", "")
@@ -62,7 +62,7 @@ def test_the_page_goes_into_the_run_folder(report: Run, copy_of: Copy) -> None:
     assert "data-replay=" not in text
 
 
-def test_a_program_is_told_what_the_page_shows(report: Run, copy_of: Copy) -> None:
+def test_json_output_lists_the_contents_of_the_page(report: Run, copy_of: Copy) -> None:
     folder = copy_of("run")
     status, out, err = report(f"{folder} --json -")
     assert (status, err) == (0, "")
@@ -78,8 +78,10 @@ def test_a_program_is_told_what_the_page_shows(report: Run, copy_of: Copy) -> No
         assert caption in text
 
 
-def test_a_mixture_is_shown_as_a_mixture(report: Run, copy_of: Copy) -> None:
-    """Heat runs and one scenario run in a folder: each is what it says it is."""
+def test_folder_with_different_experiments_shows_each(
+    report: Run, copy_of: Copy
+) -> None:
+    """Two heat runs and a scenario run in one folder keep their kinds."""
     above = copy_of("above")
     (above / "heat.json").unlink()
     for path in (above / "fixed").iterdir():
@@ -116,9 +118,7 @@ def test_several_runs_make_one_page(report: Run, copy_of: Copy) -> None:
 
 
 @pytest.mark.slow
-def test_a_killed_run_makes_a_page_that_says_so_first(
-    report: Run, killed: Path
-) -> None:
+def test_page_of_a_killed_run_starts_with_a_warning(report: Run, killed: Path) -> None:
     assert report(f"{killed} --out page.html")[0] == 0
     text = Path("page.html").read_text(encoding="utf-8")
     told = text.index("There is no readable heat.json")
@@ -137,7 +137,7 @@ def test_a_killed_run_makes_a_page_that_says_so_first(
         (f"{{run}} --out {KERNEL}/page.html", f"--out {KERNEL}/page.html cannot be"),
     ],
 )
-def test_bad_input_is_one_message(
+def test_bad_input_is_reported_in_one_message(
     report: Run, copy_of: Copy, line: str, says: str
 ) -> None:
     run = copy_of("run")
@@ -148,16 +148,16 @@ def test_bad_input_is_one_message(
     assert err.startswith("error: ")
     assert says in err
     assert "Traceback" not in err
-    assert not list(Path.cwd().iterdir()), "nothing is left behind"
+    assert not list(Path.cwd().iterdir()), "files are left behind"
 
 
-def test_two_runs_of_one_name_are_refused_wherever_they_lie(copy_of: Copy) -> None:
+def test_runs_with_the_same_name_are_refused(copy_of: Copy) -> None:
     a, b = copy_of("a"), copy_of("b")
     with pytest.raises(BadInput, match="two runs are called 'smart'"):
         write_report(ReportCfg(runs=(a / "smart", b / "smart"), out=a / "page.html"))
 
 
-def test_a_page_that_is_there_is_replaced(copy_of: Copy) -> None:
+def test_existing_page_is_replaced(copy_of: Copy) -> None:
     folder = copy_of("run") / "smart"
     cfg = ReportCfg(runs=(folder,), with_replay=False)
     path = write_report(cfg)
@@ -165,8 +165,8 @@ def test_a_page_that_is_there_is_replaced(copy_of: Copy) -> None:
     assert not write_report(cfg).read_text(encoding="utf-8").endswith("old")
 
 
-def test_rows_without_angles_make_a_page_without_a_replay(copy_of: Copy) -> None:
-    """As those of a replay's answers, which hold the limits alone."""
+def test_page_of_rows_without_angles_has_no_replay(copy_of: Copy) -> None:
+    """Answers of a controller replay are such rows: they hold only the limits."""
     import pandas as pd
 
     folder = copy_of("run") / "smart"
@@ -177,7 +177,7 @@ def test_rows_without_angles_make_a_page_without_a_replay(copy_of: Copy) -> None
     assert "There is no replay: its rows have no column q.HeadYaw." in text
 
 
-def test_a_robot_that_is_gone_is_told(copy_of: Copy) -> None:
+def test_missing_robot_is_reported(copy_of: Copy) -> None:
     folder = copy_of("run") / "smart"
     meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
     meta["robot_data"]["folder"] = str(folder / "other")
@@ -188,7 +188,7 @@ def test_a_robot_that_is_gone_is_told(copy_of: Copy) -> None:
 
 
 @pytest.mark.parametrize("extra", ["jinja2", "viser"])
-def test_a_missing_library_is_named(
+def test_missing_library_is_named(
     copy_of: Copy, monkeypatch: pytest.MonkeyPatch, extra: str
 ) -> None:
     monkeypatch.setitem(sys.modules, extra, None)
@@ -199,7 +199,7 @@ def test_a_missing_library_is_named(
     assert not (folder / "report.html").exists()
 
 
-def test_a_scenario_has_its_verdicts_on_the_page(tmp_path: Path) -> None:
+def test_scenario_page_shows_its_verdicts(tmp_path: Path) -> None:
     from nao_testbed.experiments.common.options import json_text
     from nao_testbed.experiments.scenarios.playing.runner import run_scenario
     from nao_testbed.experiments.scenarios.reading.load import load_scenario
@@ -216,7 +216,7 @@ def test_a_scenario_has_its_verdicts_on_the_page(tmp_path: Path) -> None:
     assert '<td class="text">holds</td>' in text
     (lead,) = re.findall('<p class="lead">(.*)</p>', text)
     assert lead.startswith("Nobody wants anything. nao under ")
-    assert lead.endswith(f": {run.result.verdict_summary}.")  # as the terminal says
+    assert lead.endswith(f": {run.result.verdict_summary}.")  # as in the terminal
     assert run.result.verdict_summary == "1 of 1 expectations hold, and the invariants"
     assert f'<td class="text">{run.result.verdict_summary}</td>' in text
     assert "Scenario file" in text
@@ -225,7 +225,7 @@ def test_a_scenario_has_its_verdicts_on_the_page(tmp_path: Path) -> None:
     assert "scenario.json is missing." in text
 
 
-def test_a_stopped_run_keeps_its_preset(report: Run, copy_of: Copy) -> None:
+def test_stopped_run_keeps_its_preset(report: Run, copy_of: Copy) -> None:
     folder = copy_of("run")
     (folder / "heat.json").unlink()
     for meta in folder.glob("*/meta.json"):
@@ -239,15 +239,15 @@ def test_a_stopped_run_keeps_its_preset(report: Run, copy_of: Copy) -> None:
     assert ", preset document, seed " in lead
 
 
-def test_the_preset_of_a_heat_run_is_recorded() -> None:
+def test_preset_of_a_heat_run_is_recorded() -> None:
     (trial,) = plan_trials(HeatCfg(controllers=("fixed",), preset="document"))
     assert trial.preset == "document"
 
 
-def test_a_page_says_nothing_of_who_made_it(
+def test_page_contains_no_home_folders(
     report: Run, copy_of: Copy, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Neither of this user nor of another, whose run it is."""
+    """Neither the current user's nor that of the user who recorded the run."""
     monkeypatch.setenv("HOME", str(tmp_path / "ann"))
     folder = copy_of("run")
     places = [str(tmp_path / "ann"), f"{BOB}", f"{CLEO}"]
@@ -263,7 +263,7 @@ def test_a_page_says_nothing_of_who_made_it(
     assert not [place for place in places if place in text]
 
 
-def test_only_whole_names_of_homes_are_taken_out(
+def test_only_complete_home_paths_are_removed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     own = str(Path(os.sep, "srv", "ann"))
@@ -285,7 +285,7 @@ expect:
 
 
 @pytest.mark.parametrize("between", ["\\", "\\\\", "/"])
-def test_homes_of_windows_are_taken_out(between: str) -> None:
+def test_windows_home_paths_are_removed(between: str) -> None:
     said = between.join(["C:", "Users", "Bob", "runs"])
     assert without_home(f'"{said}"') == f'"~{between}runs"'
     assert without_home(f"{said}:{said}") == f"~{between}runs:~{between}runs"

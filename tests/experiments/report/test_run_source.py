@@ -1,4 +1,4 @@
-"""A run folder is read as far as it goes, and what is missing is told."""
+"""Reading damaged or incomplete run folders, with warnings."""
 
 import json
 import shutil
@@ -14,7 +14,7 @@ from nao_testbed.models.system import lock
 Copy = Callable[[str], Path]
 
 
-def test_a_whole_run_is_read_without_a_word(heat_folder: Path) -> None:
+def test_complete_run_is_read_without_warnings(heat_folder: Path) -> None:
     source = read_source(heat_folder)
     assert (source.kind, source.name, source.warnings) == ("heat", "heat", ())
     assert [trial.name for trial in source.trials] == ["fixed", "smart"]
@@ -22,7 +22,7 @@ def test_a_whole_run_is_read_without_a_word(heat_folder: Path) -> None:
     assert all(len(trial.frame) == trial.run.meta.rows for trial in source.trials)
 
 
-def test_one_robot_of_it_is_a_run_too(heat_folder: Path) -> None:
+def test_robot_folder_can_be_read_as_a_run(heat_folder: Path) -> None:
     source = read_source(heat_folder / "smart")
     assert (source.kind, source.warnings, source.heat) == ("heat", (), None)
 
@@ -39,7 +39,7 @@ def test_one_robot_of_it_is_a_run_too(heat_folder: Path) -> None:
         ),
     ],
 )
-def test_what_is_no_run_is_refused(
+def test_invalid_run_folder_is_refused(
     tmp_path: Path, make: Callable[[Path], object], says: str
 ) -> None:
     make(tmp_path / "run")
@@ -47,7 +47,7 @@ def test_what_is_no_run_is_refused(
         read_source(tmp_path / "run")
 
 
-def test_a_killed_run_is_read_from_its_rows(killed: Path) -> None:
+def test_killed_run_is_read_from_its_rows(killed: Path) -> None:
     source = read_source(killed)
     assert source.heat is None
     assert [len(trial.frame) > 0 for trial in source.trials] == [True, True]
@@ -57,7 +57,7 @@ def test_a_killed_run_is_read_from_its_rows(killed: Path) -> None:
     assert "smart: its rows end at 3" in told
 
 
-def test_damaged_files_are_left_out_and_told(copy_of: Copy) -> None:
+def test_damaged_files_are_reported_and_skipped(copy_of: Copy) -> None:
     folder = copy_of("damaged")
     for part in (folder / "fixed").glob("part-*.parquet"):  # a slow run has several
         part.write_bytes(b"PAR1 no more")
@@ -73,7 +73,7 @@ def test_damaged_files_are_left_out_and_told(copy_of: Copy) -> None:
     assert len(smart.frame) == 150
 
 
-def test_a_part_that_is_gone_is_told(copy_of: Copy) -> None:
+def test_missing_part_is_reported(copy_of: Copy) -> None:
     folder = copy_of("gone")
     parts = sorted((folder / "fixed").glob("part-*.parquet"))  # a slow run has several
     last = len(parts) - 1
@@ -83,7 +83,7 @@ def test_a_part_that_is_gone_is_told(copy_of: Copy) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[1]", '{"trials": {"fixed": 3}}'])
-def test_a_damaged_result_is_told(copy_of: Copy, text: str) -> None:
+def test_damaged_result_is_reported(copy_of: Copy, text: str) -> None:
     folder = copy_of("damaged")
     (folder / "heat.json").write_text(text, "utf-8")
     source = read_source(folder)
@@ -91,7 +91,7 @@ def test_a_damaged_result_is_told(copy_of: Copy, text: str) -> None:
     assert "heat.json" in "\n".join(source.warnings)
 
 
-def test_a_robot_whose_folder_is_gone_is_told(copy_of: Copy) -> None:
+def test_missing_robot_folder_is_reported(copy_of: Copy) -> None:
     folder = copy_of("half")
     for path in (folder / "smart").iterdir():
         path.unlink()
@@ -101,7 +101,7 @@ def test_a_robot_whose_folder_is_gone_is_told(copy_of: Copy) -> None:
     assert source.warnings == ("smart: its folder is missing, with its rows.",)
 
 
-def test_a_description_that_cannot_be_read_leaves_a_robot_out(copy_of: Copy) -> None:
+def test_robot_with_unreadable_description_is_skipped(copy_of: Copy) -> None:
     folder = copy_of("odd")
     (folder / "smart" / "meta.json").write_text("{", "utf-8")
     assert "smart is left out" in "\n".join(read_source(folder).warnings)
@@ -111,7 +111,7 @@ def test_a_description_that_cannot_be_read_leaves_a_robot_out(copy_of: Copy) -> 
         read_source(folder)
 
 
-def test_a_run_that_goes_on_says_so(copy_of: Copy) -> None:
+def test_run_in_progress_is_reported(copy_of: Copy) -> None:
     folder = copy_of("live") / "fixed"
     path = folder / "meta.json"
     meta = json.loads(path.read_text(encoding="utf-8"))
@@ -121,7 +121,7 @@ def test_a_run_that_goes_on_says_so(copy_of: Copy) -> None:
         assert "the run is in progress" in "\n".join(read_source(folder).warnings)
 
 
-def test_robots_of_one_controller_are_told_apart_by_their_folders(
+def test_robots_of_one_controller_are_named_by_their_folders(
     copy_of: Copy,
 ) -> None:
     folder = copy_of("twins")
@@ -131,7 +131,7 @@ def test_robots_of_one_controller_are_told_apart_by_their_folders(
     assert names == ["fixed", "smart (smart)", "smart (smart-2)"]
 
 
-# -- folders above runs --------------------------------------------------------------
+# -- parent folders of runs ------------------------------------------------------------
 
 
 def change_meta(folder: Path, **fields: object) -> None:
@@ -140,16 +140,16 @@ def change_meta(folder: Path, **fields: object) -> None:
     path.write_text(json.dumps(meta | fields), encoding="utf-8")
 
 
-def test_a_run_means_itself(heat_folder: Path, killed: Path) -> None:
+def test_run_folder_contains_only_itself(heat_folder: Path, killed: Path) -> None:
     for folder in (heat_folder, heat_folder / "smart", killed):
         assert runs_in(folder) == (folder,)
 
 
 @pytest.mark.parametrize("has_result", [True, False])
-def test_what_stands_beside_robots_is_a_run_of_its_own(
+def test_other_experiment_beside_robots_is_a_separate_run(
     copy_of: Copy, has_result: bool
 ) -> None:
-    """Nothing is taken for a robot of the heat run that says it is something else."""
+    """A folder with another experiment is not a robot of the heat run."""
     folder = copy_of("mixed")
     shutil.copytree(folder / "smart", folder / "dance")
     change_meta(folder / "dance", experiment="scenario")
@@ -159,7 +159,9 @@ def test_what_stands_beside_robots_is_a_run_of_its_own(
     assert [trial.name for trial in read_source(folder).trials] == ["fixed", "smart"]
 
 
-def test_each_run_below_is_what_it_says(copy_of: Copy, heat_folder: Path) -> None:
+def test_each_run_below_a_folder_keeps_its_kind(
+    copy_of: Copy, heat_folder: Path
+) -> None:
     above = copy_of("above")
     (above / "heat.json").unlink()
     shutil.copytree(heat_folder, above / "heat")
@@ -174,7 +176,7 @@ def test_each_run_below_is_what_it_says(copy_of: Copy, heat_folder: Path) -> Non
 def test_robots_of_two_commands_are_two_runs(copy_of: Copy) -> None:
     folder = copy_of("above")
     (folder / "heat.json").unlink()
-    assert runs_in(folder) == (folder,), "one command: a run that was killed"
+    assert runs_in(folder) == (folder,), "robots of one command are one run"
     change_meta(folder / "smart", command=["another"])
     assert runs_in(folder) == (folder / "fixed", folder / "smart")
     with pytest.raises(BadInput, match=r"2 runs of different commands.*above/fixed"):

@@ -1,4 +1,4 @@
-"""LEDs and sound of a run on its page: lamps, a player, and what is said."""
+"""LEDs and sound of a run on its page: lamps, audio player, spoken text."""
 
 import base64
 import io
@@ -83,7 +83,7 @@ def dark() -> dict[str, list[float]]:
     return {f"leds.{name}": [0.0] * 3 for name in colour_names(NAO.leds)}
 
 
-def test_each_group_of_the_nao_has_a_lamp_in_its_colour(
+def test_each_led_group_of_the_nao_has_a_lamp_in_its_colour(
     tmp_path: Path, body: Rig
 ) -> None:
     rows = dark()
@@ -102,9 +102,7 @@ def test_each_group_of_the_nao_has_a_lamp_in_its_colour(
     assert lamps["LeftFootLeds"].link == "l_ankle"
 
 
-def test_a_lamp_is_at_its_place_or_on_the_outside_before_it(
-    tmp_path: Path, body: Rig
-) -> None:
+def test_lamp_is_at_its_place_or_outside_the_body(tmp_path: Path, body: Rig) -> None:
     trial = trial_of(tmp_path, rows=dark())
     lamps = {lamp.name: lamp for lamp in lamps_of(trial, body, np.array([0]))}
     for group, axis in (("LeftFaceLeds", 0), ("LeftEarLeds", 1), ("BrainLeds", 2)):
@@ -115,7 +113,7 @@ def test_a_lamp_is_at_its_place_or_on_the_outside_before_it(
     assert lamps["LeftFootLeds"].position.tolist() == [0.05, 0.0, -0.01]
 
 
-def test_a_group_without_place_or_rows_has_no_lamp(
+def test_group_without_place_or_rows_has_no_lamp(
     tmp_path: Path, body: Rig, two_leg: Robot
 ) -> None:
     rows = dark()
@@ -128,9 +126,9 @@ def test_a_group_without_place_or_rows_has_no_lamp(
     assert lamps_of(trial, replace(body, robot=two_leg), first) == ()
 
 
-def test_what_is_said_is_written_while_it_sounds(tmp_path: Path) -> None:
+def test_speech_text_is_shown_while_it_sounds(tmp_path: Path) -> None:
     light = Event(kind="StreamStarted", time_s=0.2, data={"unit": "light"})
-    beep = stream("StreamStarted", 1.9, 8, "beep")  # killed: it has no end
+    beep = stream("StreamStarted", 1.9, 8, "beep")  # without an end: the run was killed
     heard = heard_of(trial_of(tmp_path, (light, *HELLO, beep)))
     assert [(one.label, one.begin_s, one.end_s) for one in heard] == [
         ("Hello", 1.0, 1.4),
@@ -142,7 +140,7 @@ def test_what_is_said_is_written_while_it_sounds(tmp_path: Path) -> None:
     assert texts_at(heard, np.array([0.0, 5.0])) == ["beep", ""]
 
 
-def test_the_page_has_the_sound_and_no_address(tmp_path: Path) -> None:
+def test_page_embeds_the_sound(tmp_path: Path) -> None:
     write_wav(tmp_path / SOUND_FILE, np.arange(1600, dtype=np.int16), 16_000)
     problems: list[str] = []
     trial = trial_of(tmp_path, (stream("StreamStarted", 0.5, 1, "<b>"), *HELLO))
@@ -156,7 +154,7 @@ def test_the_page_has_the_sound_and_no_address(tmp_path: Path) -> None:
     assert problems == []
 
 
-def test_a_sound_that_the_page_cannot_have_is_told(tmp_path: Path) -> None:
+def test_unusable_sound_file_is_reported(tmp_path: Path) -> None:
     def told() -> str:
         problems: list[str] = []
         assert sound_of(trial_of(tmp_path), problems) is None
@@ -177,7 +175,7 @@ def test_a_sound_that_the_page_cannot_have_is_told(tmp_path: Path) -> None:
 
 
 def moves(*postures: str, height: float = 0.0) -> dict[str, list[float]]:
-    """Rows of a robot that takes three postures, its base at a height in m."""
+    """Rows of a robot that takes three postures at a base height in m."""
     q = np.array([NAO.posture(name).angles for name in postures])
     rows = {f"q.{name}": q[:, j].tolist() for j, name in enumerate(NAO.joint_names)}
     rows |= {f"true_temperature.{name}": [30.0] * 3 for name in NAO.motor_names}
@@ -188,10 +186,8 @@ def moves(*postures: str, height: float = 0.0) -> dict[str, list[float]]:
     return rows
 
 
-def test_the_camera_has_room_for_a_robot_that_stands_up(
-    tmp_path: Path, body: Rig
-) -> None:
-    """Measured as it sat at the start, its head would be above the picture."""
+def test_camera_has_room_for_a_robot_that_stands_up(tmp_path: Path, body: Rig) -> None:
+    """With the height of the sitting robot, its head would leave the picture."""
     trial = trial_of(tmp_path, rows=moves("Sit", "Stand", "Sit"))
     sits = pose_robot(trial, body, np.array([0.0]))
     assert sits.height < 0.5
@@ -199,16 +195,16 @@ def test_the_camera_has_room_for_a_robot_that_stands_up(
 
 
 def is_lit(image: np.ndarray, colour: int) -> np.ndarray:
-    """Return where one of red, green and blue far exceeds both others."""
+    """Return where one colour channel far exceeds the other two."""
     others = np.delete(image, colour, axis=2).max(axis=2)
     return np.asarray(image[:, :, colour] - others > 90)
 
 
 @pytest.mark.slow
-def test_lamps_shine_in_their_colours_in_a_browser(
+def test_lamps_have_their_colours_in_a_browser(
     tmp_path: Path, browser: "Browser"
 ) -> None:
-    """Green eyes above a blue chest, and nothing that is red."""
+    """Green eyes above a blue chest, and nothing red."""
     rows = dark() | moves("Stand", "Stand", "Stand", height=0.33)
     for group in ("LeftFaceLeds", "RightFaceLeds"):
         rows[f"leds.{group}.green"] = [1.0] * 3
@@ -229,7 +225,7 @@ def test_lamps_shine_in_their_colours_in_a_browser(
     notice = scene.locator(".mantine-Notification-closeButton")
     for _ in range(LATEST_MS // POLL_MS):
         page.wait_for_timeout(POLL_MS)
-        if notice.count():  # without a graphics card it lies over the robot
+        if notice.count():  # without a graphics card it covers the robot
             notice.first.click()
         picture = io.BytesIO(stage.screenshot())
         image = np.asarray(Image.open(picture).convert("RGB"), dtype=int)[:-50]

@@ -1,4 +1,4 @@
-"""The replayed robot stands as the recorded one stood."""
+"""The replayed motion matches the recorded motion."""
 
 from dataclasses import replace
 from unittest.mock import MagicMock
@@ -37,10 +37,10 @@ from nao_testbed.sim.engine.world import WorldCfg
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg, Truth
 
 NAO = load_robot()
-ATOL_TILT_DEG = 1.5  # the gains of an accelerometer are off by some per cent
+ATOL_TILT_DEG = 1.5  # the accelerometer gains have errors of some per cent
 ATOL_HEIGHT_M = 3e-3  # a foot is 0.16 m long: a degree of tilt lifts its end by 2.8 mm
 ATOL_WAY_M = 5e-3
-ATOL_STORED = 1e-6  # rows keep seven digits
+ATOL_STORED = 1e-6  # rows have seven digits
 
 SHELF = Obstacle.at("a shelf", "0.2,0.1,0.3@1,0.5,0.15,30")
 
@@ -50,7 +50,7 @@ vectors = arrays(np.float64, 3, elements=st.floats(-1.0, 1.0)).filter(
 
 
 @pytest.mark.parametrize("name", ["nao", "two_leg"])
-def test_links_are_where_pinocchio_has_them(name: str, two_leg: Robot) -> None:
+def test_link_poses_match_pinocchio(name: str, two_leg: Robot) -> None:
     robot = NAO if name == "nao" else two_leg
     rng = np.random.default_rng(3)
     q = rng.uniform(robot.lower, robot.upper, (20, len(robot.joints)))
@@ -67,15 +67,15 @@ def test_links_are_where_pinocchio_has_them(name: str, two_leg: Robot) -> None:
 
 
 @given(vectors)
-def test_at_rest_up_is_where_the_accelerometer_pulls(direction: FloatArray) -> None:
+def test_accelerometer_gives_up_direction_at_rest(direction: FloatArray) -> None:
     up = direction / np.linalg.norm(direction)
     time_s = np.linspace(0.0, 0.08, 5)
     found = upward(time_s, np.tile(GRAVITY * up, (5, 1)), np.zeros((5, 3)))
     np.testing.assert_allclose(found, np.tile(up, (5, 1)), atol=1e-9)
 
 
-def test_in_a_fall_the_gyroscope_tells_up() -> None:
-    """Turning at 2 rad/s about y, in free fall: the accelerometer feels nothing."""
+def test_gyroscope_gives_up_direction_in_free_fall() -> None:
+    """Rotation of 2 rad/s about y in free fall, where the accelerometer reads zero."""
     time_s = np.linspace(0.0, 0.5, 51)
     felt = np.zeros((51, 3))
     felt[0] = (0.0, 0.0, GRAVITY)
@@ -85,7 +85,9 @@ def test_in_a_fall_the_gyroscope_tells_up() -> None:
 
 
 @given(st.lists(vectors, min_size=1, max_size=10))
-def test_the_base_turns_until_up_is_up(directions: list[FloatArray]) -> None:
+def test_base_rotation_maps_up_to_the_world_z_axis(
+    directions: list[FloatArray],
+) -> None:
     up = np.array([v / np.linalg.norm(v) for v in directions])
     rotation = base_rotations(up)
     np.testing.assert_allclose(
@@ -104,7 +106,7 @@ def test_the_base_turns_until_up_is_up(directions: list[FloatArray]) -> None:
 def on_a_slope(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[RecordedTrial, Rig, list[Truth]]:
-    """A second with a misaligned ankle on a slope of 3°, and the truth of each row."""
+    """Run of 1 s on a slope of 3° with a misaligned ankle, and its ground truth."""
     folder = tmp_path_factory.mktemp("slope")
     cfg = SimulationCfg(
         world=WorldCfg(slope_deg=3.0, obstacles=(SHELF,)),
@@ -127,7 +129,7 @@ def on_a_slope(
 
 @pytest.mark.slow
 @pytest.mark.scenario
-def test_the_base_is_where_the_simulator_had_it(
+def test_base_pose_equals_that_of_the_simulator(
     on_a_slope: tuple[RecordedTrial, Rig, list[Truth]],
 ) -> None:
     trial, body, truths = on_a_slope
@@ -144,10 +146,10 @@ def test_the_base_is_where_the_simulator_had_it(
 
 @pytest.mark.slow(covers=True)
 @pytest.mark.scenario
-def test_an_older_recording_gives_a_replay_near_the_truth(
+def test_base_pose_is_estimated_for_older_recordings(
     on_a_slope: tuple[RecordedTrial, Rig, list[Truth]],
 ) -> None:
-    """Without the pose of the base: what only the simulator knows is found."""
+    """The recording lacks the base pose, so it is estimated from sensors."""
     trial, body, truths = on_a_slope
     known = [name for name in trial.frame.columns if name.startswith("base_")]
     assert len(known) == 7
@@ -174,7 +176,7 @@ def test_an_older_recording_gives_a_replay_near_the_truth(
 
 
 @pytest.mark.slow
-def test_a_box_on_a_slope_is_where_the_engine_has_it() -> None:
+def test_box_on_a_slope_has_the_pose_of_the_engine() -> None:
     import pybullet
 
     from nao_testbed.sim.engine.bullet_engine import BulletEngine
@@ -197,14 +199,14 @@ def test_a_box_on_a_slope_is_where_the_engine_has_it() -> None:
     assert box["dimensions"] == SHELF.size
 
 
-def test_every_joint_has_its_drum_on_the_link_that_it_turns(two_leg: Robot) -> None:
+def test_every_joint_has_its_drum_on_its_child_link(two_leg: Robot) -> None:
     body = clothe(two_leg, np.zeros(len(two_leg.joints)))
     drums = {shape.joint: shape.link for shape in body.shapes if shape.joint}
     assert drums == {joint.name: joint.link for joint in two_leg.joints}
     assert body.n_left_out == 0
 
 
-def test_a_torus_is_closed_and_faces_outwards() -> None:
+def test_torus_is_closed_and_faces_outwards() -> None:
     points, triangles = torus(2.0, tube=0.25, n=200, m=100)
     a, b, c = (points[triangles[:, i]] for i in range(3))
     volume = float(np.einsum("ij,ij->", a, np.cross(b, c))) / 6.0

@@ -1,4 +1,4 @@
-"""Sweeps of robots whose outcomes are known by heart, and the page of one of them."""
+"""Sweeps with known outcomes, and the page of one of them."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from tests.experiments.sweep.outcomes import PAIRS, heat
 
 
 def heat_or_error(trial: SweepTrial) -> TrialOutcome:
-    """As `heat`, but one trial has no result and a reason that looks like markup."""
+    """Like `heat`, but one trial fails with a reason that looks like markup."""
     if (trial.robot, trial.controller) == (1, "smart") and trial.number % 6 == 1:
         return TrialOutcome.lost(f"BadInput: {MARKUP}")
     return heat(trial)
@@ -21,7 +21,7 @@ def heat_or_error(trial: SweepTrial) -> TrialOutcome:
 
 @pytest.fixture(scope="session")
 def sweep_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Thirty trials: two fell, one has no result."""
+    """Sweep of thirty trials: two fell, one has no result."""
     folder = tmp_path_factory.mktemp("sweep")
     run_sweep(spec_of(folder, PAIRS), folder / "pairs", work=heat_or_error)
     return folder / "pairs"

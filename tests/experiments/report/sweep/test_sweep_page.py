@@ -1,4 +1,4 @@
-"""The page of a sweep: one file, alone or beside runs; sorted in a browser."""
+"""The page of a sweep: one file, alone or with runs; sorted in a browser."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -39,7 +39,7 @@ def report(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
     return run
 
 
-def test_the_page_is_one_file_of_escaped_text(sweep_page: Path) -> None:
+def test_page_is_one_file_of_escaped_text(sweep_page: Path) -> None:
     text = sweep_page.read_text(encoding="utf-8")
     page = Reader(text)
     assert sweep_page.name == "report.html"
@@ -47,7 +47,7 @@ def test_the_page_is_one_file_of_escaped_text(sweep_page: Path) -> None:
     assert not page.all("b")
     assert MARKUP not in text
     assert "BadInput: &lt;b&gt;bold&lt;/b&gt;" in text
-    assert "slope_deg: {uniform: [-2, 2]}" in text, "the file of the sweep"
+    assert "slope_deg: {uniform: [-2, 2]}" in text, "the sweep file is missing"
     assert len(page.all("svg")) == 2
     assert len(page.all("caption")) == len(page.all("table")) == 8
     ids = [a["id"] for _, a in page.elements if "id" in a]
@@ -55,7 +55,7 @@ def test_the_page_is_one_file_of_escaped_text(sweep_page: Path) -> None:
 
 
 @pytest.mark.slow(covers=True)
-def test_a_sweep_stands_beside_runs(
+def test_sweep_and_runs_share_a_page(
     report: Run, sweep_folder: Path, copy_of: Copy, tmp_path: Path
 ) -> None:
     out = tmp_path / "page.html"
@@ -77,7 +77,7 @@ def test_a_sweep_stands_beside_runs(
         ({"notes.txt": ""}, "or sweep wrote"),
     ],
 )
-def test_a_folder_without_a_sweep_is_refused(
+def test_folder_without_a_sweep_is_refused(
     report: Run, tmp_path: Path, files: dict[str, str], says: str
 ) -> None:
     folder = tmp_path / "odd"
@@ -116,7 +116,7 @@ def page(browser: "Browser", sweep_page: Path) -> Iterator["Page"]:
         ("controller", ("fixed", "smart")),
     ],
 )
-def test_a_click_sorts_and_another_reverses(
+def test_click_sorts_and_second_click_reverses(
     page: "Page", head: str, rows: tuple[str, str]
 ) -> None:
     table = page.locator("table", has_text="All 30 trials")
@@ -128,12 +128,12 @@ def test_a_click_sorts_and_another_reverses(
         texts = cells.all_inner_texts()
         numbers = [text for text in texts if text != "–"]
         assert (texts[0], numbers[-1]) == (low, high)
-        assert "–" not in texts[: len(numbers)], "what has no number comes last"
+        assert "–" not in texts[: len(numbers)], "missing values must be last"
     assert table.locator("th[aria-sort=descending]").count() == 1
 
 
 @pytest.mark.slow
-def test_the_page_fits_a_phone_and_unfolds_in_print(page: "Page") -> None:
+def test_page_fits_a_phone_and_unfolds_in_print(page: "Page") -> None:
     page.set_viewport_size({"width": 360, "height": 740})
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     page.evaluate("dispatchEvent(new Event('beforeprint'))")

@@ -1,4 +1,4 @@
-"""What a page says of a sweep is what its table holds."""
+"""The section of a sweep shows the values of its table."""
 
 import contextlib
 import dataclasses
@@ -67,20 +67,20 @@ def undrawn(found: SweepFolder, monkeypatch: pytest.MonkeyPatch) -> Section:
 
 
 def cells(table: DataTable, *first: str) -> tuple[str, ...]:
-    """The rest of the only row that begins so."""
+    """Return the remaining cells of the only row that begins so."""
     n = len(first)
     (row,) = [row for row in table.rows if row.cells[:n] == first]
     return row.cells[n:]
 
 
-def test_each_trial_that_was_asked_for_is_counted_once(found: SweepFolder) -> None:
+def test_each_requested_trial_is_counted_once(found: SweepFolder) -> None:
     table = count_table(found)
     assert cells(table, "fixed") == ("10", "10", "0", "0", "0")
     assert cells(table, "smart") == ("10", "7", "2", "1", "0")
     assert cells(table, "all") == ("30", "27", "2", "1", "0")
 
 
-def test_the_comparison_is_that_of_the_summary(found: SweepFolder) -> None:
+def test_comparison_equals_the_summary(found: SweepFolder) -> None:
     table = sweep_tables(found)[1]
     row = summary_of(found.sweep).loc["minheat"]
     texts = cells(table, "minheat")
@@ -100,7 +100,7 @@ def test_controllers_are_compared_on_robots_that_stood_with_both(
     assert cells(table, "minheat") == ("0 of 10", "2 of 7", "–")
 
 
-def test_a_trial_without_a_result_has_its_reason(found: SweepFolder) -> None:
+def test_trial_without_a_result_has_its_reason(found: SweepFolder) -> None:
     lost, fell, every = trial_tables(found.sweep)
     assert cells(lost, "1", "0.5", "smart")[0] == f"BadInput: {MARKUP}"
     assert len(fell.rows) == 2
@@ -109,14 +109,14 @@ def test_a_trial_without_a_result_has_its_reason(found: SweepFolder) -> None:
     assert cells(every, "3", "0.5", "smart")[0] == "fell"
 
 
-def test_a_single_trial_has_its_ratio_to_the_same_robot(found: SweepFolder) -> None:
+def test_trial_has_its_ratio_to_the_same_robot(found: SweepFolder) -> None:
     every = trial_tables(found.sweep)[-1]
     place = [column.label for column in every.columns].index("× fixed")
     ratios = {row.cells[:3]: row.cells[place] for row in every.rows}
     assert len(ratios) == 30
     assert ratios["2", "0.5", "smart"] == "0.40"
     assert ratios["4", "0.7", "minheat"] == "1.00"
-    assert ratios["3", "0.7", "smart"] == "–", "it fell"
+    assert ratios["3", "0.7", "smart"] == "–", "no ratio for a fallen robot"
 
 
 def test_every_row_has_a_cell_for_every_column(
@@ -128,7 +128,7 @@ def test_every_row_has_a_cell_for_every_column(
             assert {len(row.cells) for row in table.rows} == {len(table.columns)}
 
 
-def test_published_outcomes_stand_beside_robots_that_were_kept(
+def test_published_outcomes_are_compared_with_selected_robots(
     near: SweepFolder,
 ) -> None:
     section = sweep_section(near, "run1")
@@ -142,7 +142,7 @@ def test_published_outcomes_stand_beside_robots_that_were_kept(
     assert "Published outcomes" in section.figures[-1].caption
 
 
-def test_a_sweep_that_is_not_whole_says_so(
+def test_incomplete_sweep_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = of(tmp_path, PAIRS, heat).folder
@@ -155,7 +155,7 @@ def test_a_sweep_that_is_not_whole_says_so(
 
 
 @pytest.mark.parametrize("ends", ["error", "fall", "no power"])
-def test_a_sweep_in_which_nothing_can_be_compared_makes_a_section(
+def test_sweep_without_comparable_trials_makes_a_section(
     tmp_path: Path, ends: str
 ) -> None:
     def work(trial: SweepTrial) -> TrialOutcome:
@@ -173,7 +173,7 @@ def test_a_sweep_in_which_nothing_can_be_compared_makes_a_section(
     assert section.trials[-1].caption == f"All {n} trials"
 
 
-def test_commits_that_differ_are_told(
+def test_different_commits_are_reported(
     found: SweepFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     frame = found.sweep.frame.assign(commit=["a"] * 29 + ["b"])
@@ -182,7 +182,7 @@ def test_commits_that_differ_are_told(
     assert "The trials were run with 2 commits of the source." in section.warnings
 
 
-def test_joints_of_a_group_are_one_column_of_the_grid(tmp_path: Path) -> None:
+def test_joints_of_a_group_share_a_column_of_the_grid(tmp_path: Path) -> None:
     text = PAIRS.replace(
         "friction: [0.5, 0.7]",
         "misalignment_deg: {Legs: [0, 1], LElbowRoll: [0, 1]}",
@@ -206,17 +206,17 @@ def test_joints_of_a_group_are_one_column_of_the_grid(tmp_path: Path) -> None:
         Choice(("fixed", 1.0)),
     ],
 )
-def test_values_come_back_from_what_the_folder_has(values: Values) -> None:
+def test_values_can_be_read_from_the_sweep_folder(values: Values) -> None:
     written = json.loads(json.dumps({type(values).__name__.lower(): plain(values)}))
     assert values_from(written) == values
 
 
 @pytest.mark.parametrize("other", [None, 3, {}, {"grid": 3}, {"magic": {"value": 1}}])
-def test_other_entries_are_no_values(other: object) -> None:
+def test_invalid_entries_give_no_values(other: object) -> None:
     assert values_from(other) is None
 
 
-def test_what_was_asked_is_on_the_page(tmp_path: Path) -> None:
+def test_requested_parameters_are_on_the_page(tmp_path: Path) -> None:
     text = f"{ANKLES}pushes: [{{at_s: 1, duration_s: 0.2, force_n: [5, 0, 0]}}]\n"
     table = parameter_table(of(tmp_path, text, heat).sweep.meta["identity"])
     assert cells(table, "friction") == ("", "each of 0.5, 0.7, 0.9")

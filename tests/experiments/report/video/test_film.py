@@ -1,4 +1,4 @@
-"""`report --video`: what the film shows, when, and what is heard."""
+"""`report --video`: the picture, timing and sound of the film."""
 
 import dataclasses
 import json
@@ -53,7 +53,7 @@ def robots_of(trials: tuple[RecordedTrial, ...]) -> dict[str, Robot]:
 def heard(
     trial: RecordedTrial, folder: Path, *tones: tuple[float, float]
 ) -> RecordedTrial:
-    """The robot with a sound file: 440 Hz from and to these times in s."""
+    """Return the robot with a sound file: 440 Hz between the given times in s."""
     rate = 16_000
     time = np.arange(int(float(trial.frame.index[-1]) * rate)) / rate
     loud = np.zeros(len(time))
@@ -76,7 +76,7 @@ def heard(
 
 @pytest.fixture(scope="module")
 def undrawn() -> Any:
-    """Films without the robots, which are drawn in tests of their own."""
+    """Films without rendered robots; other tests render them."""
 
     class Blank:
         def __init__(self, width: int, height: int) -> None:
@@ -105,7 +105,7 @@ def pictures(path: Path) -> list[NDArray[np.uint8]]:
 
 
 @pytest.mark.slow(covers=True)
-def test_a_film_lasts_as_long_as_the_run_and_is_heard_when_it_sounds(
+def test_film_has_the_duration_and_sound_of_the_run(
     trials: tuple[RecordedTrial, ...], tmp_path: Path, undrawn: None
 ) -> None:
     trial = heard(trials[0], tmp_path, (0.5, 1.0), (2.0, 2.2))
@@ -133,10 +133,10 @@ def test_a_film_lasts_as_long_as_the_run_and_is_heard_when_it_sounds(
 
 
 @pytest.mark.slow(covers=True)
-def test_a_film_says_what_the_robot_says(
+def test_film_shows_the_spoken_text(
     trials: tuple[RecordedTrial, ...], tmp_path: Path, undrawn: None
 ) -> None:
-    """The bubble stands above the robot while it speaks, and nowhere else."""
+    """The bubble is above the robot while it speaks, and is absent otherwise."""
     trial = heard(trials[0], tmp_path, (0.5, 1.0))
     shown = list(Film([trial], {trial.name: NAO}, FilmCfg()).pictures())
     silent, speaks = (
@@ -149,7 +149,7 @@ def test_a_film_says_what_the_robot_says(
 
 
 @pytest.mark.slow(covers=True)
-def test_a_faster_film_is_silent_and_shorter(
+def test_faster_film_is_silent_and_shorter(
     trials: tuple[RecordedTrial, ...], tmp_path: Path, undrawn: None
 ) -> None:
     trial = heard(trials[0], tmp_path, (0.5, 1.0))
@@ -167,12 +167,12 @@ def test_a_faster_film_is_silent_and_shorter(
     ("end_s", "speed"),
     [(3.0, 1.0), (60.0, 1.0), (61.0, 2.0), (900.0, 15.0), (1e6, 240)],
 )
-def test_a_silent_film_lasts_a_minute_at_most(end_s: float, speed: float) -> None:
+def test_silent_film_lasts_at_most_a_minute(end_s: float, speed: float) -> None:
     assert film_module._speed(end_s, film_module.LONGEST_S) == speed
 
 
 @pytest.mark.slow(covers=True)
-def test_a_gif_is_small_silent_and_loops(
+def test_gif_is_small_silent_and_loops(
     trials: tuple[RecordedTrial, ...],
     tmp_path: Path,
     undrawn: None,
@@ -195,7 +195,7 @@ def test_a_gif_is_small_silent_and_loops(
 
 
 @pytest.mark.slow(covers=True)
-def test_a_damaged_sound_leaves_a_silent_film(
+def test_damaged_sound_gives_a_silent_film(
     trials: tuple[RecordedTrial, ...], tmp_path: Path
 ) -> None:
     trial = heard(trials[0], tmp_path, (0.5, 1.0))
@@ -203,7 +203,7 @@ def test_a_damaged_sound_leaves_a_silent_film(
     assert Film([trial], {trial.name: NAO}, FilmCfg()).sound is None
 
 
-def test_too_many_robots_have_no_film(trials: tuple[RecordedTrial, ...]) -> None:
+def test_too_many_robots_are_refused(trials: tuple[RecordedTrial, ...]) -> None:
     five = [dataclasses.replace(trials[0], name=f"robot {i}") for i in range(5)]
     with pytest.raises(BadInput, match="5 robots with rows; a video shows 1 to 4"):
         Film(five, {trial.name: NAO for trial in five}, FilmCfg())
@@ -212,7 +212,7 @@ def test_too_many_robots_have_no_film(trials: tuple[RecordedTrial, ...]) -> None
 
 
 @pytest.mark.slow(covers=True)
-def test_what_stops_leaves_no_half_film(
+def test_interrupted_film_keeps_the_existing_file(
     trials: tuple[RecordedTrial, ...], tmp_path: Path, undrawn: None
 ) -> None:
     film = Film(trials[:1], robots_of(trials), FilmCfg())
@@ -232,7 +232,7 @@ def test_what_stops_leaves_no_half_film(
 
 @pytest.fixture(scope="module")
 def motion(trials: tuple[RecordedTrial, ...]) -> RobotTrack:
-    """Upright and warming; then it lies on its back."""
+    """Robot that stands and warms up, then lies on its back."""
     trial = trials[0]
     motion = pose_robot(trial, dress(trial, NAO), np.array([0.0, 1.0, 2.0, 3.0]))
     degc = np.full_like(motion.degc, 30.0)
@@ -255,7 +255,7 @@ def stage(motion: RobotTrack) -> Any:
 
 
 @pytest.mark.slow(covers=True)
-def test_a_warm_joint_takes_the_colour_of_the_scale(stage: Stage) -> None:
+def test_warm_joint_has_the_colour_of_the_scale(stage: Stage) -> None:
     cold, warm = (np.asarray(stage.picture(i)).astype(int) for i in (0, 1))
     changed = np.abs(warm - cold).max(axis=2) > 60
     assert 20 < changed.sum() < 2000
@@ -265,7 +265,7 @@ def test_a_warm_joint_takes_the_colour_of_the_scale(stage: Stage) -> None:
 
 
 @pytest.mark.slow(covers=True)
-def test_a_robot_that_rests_is_not_drawn_again(
+def test_resting_robot_is_not_rendered_again(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage.picture(0)
@@ -285,7 +285,7 @@ def test_a_robot_that_rests_is_not_drawn_again(
 
 
 @pytest.mark.slow(covers=True)
-def test_all_of_the_robot_is_in_the_picture_in_all_of_the_run(stage: Stage) -> None:
+def test_robot_is_completely_visible_in_the_whole_run(stage: Stage) -> None:
     for i in (0, 3):
         stage.picture(i)
         seen = stage._drawn.render(stage._camera).link >= 0
@@ -295,14 +295,14 @@ def test_all_of_the_robot_is_in_the_picture_in_all_of_the_run(stage: Stage) -> N
 
 
 @pytest.mark.slow(covers=True)
-def test_what_is_to_come_is_faint(motion: RobotTrack) -> None:
+def test_future_part_of_the_chart_is_faint(motion: RobotTrack) -> None:
     chart = Chart([motion], np.array([0.0, 1.0, 2.0, 3.0]), 400, 300)
     first, later, last = (np.asarray(chart.picture(i)).astype(int) for i in (0, 2, 3))
     assert first.shape == (300, 400, 3)
     ink = [int((image.min(axis=2) < 200).sum()) for image in (first, later, last)]
     assert ink[0] < ink[1] < ink[2]
     columns = np.flatnonzero((later != last).any(axis=(0, 2)))
-    assert columns.min() > 400 * 0.4  # the past is as it stays
+    assert columns.min() > 400 * 0.4  # the past is unchanged
 
 
 @pytest.fixture
@@ -321,7 +321,7 @@ def report(
 
 
 @pytest.mark.slow(covers=True)
-def test_the_command_tells_its_files(
+def test_command_names_its_files(
     report: Callable[..., tuple[int, str, str]],
     copy_of: Callable[[str], Path],
     undrawn: None,
@@ -355,7 +355,7 @@ def test_the_command_tells_its_files(
     assert all((tmp_path / name).stat().st_size > 1000 for name in names)
 
 
-def test_the_command_refuses_what_has_no_film(
+def test_invalid_video_options_are_refused(
     report: Callable[..., tuple[int, str, str]],
     copy_of: Callable[[str], Path],
     monkeypatch: pytest.MonkeyPatch,
