@@ -1,4 +1,4 @@
-"""Scenario files as tests write them."""
+"""Fixtures that load scenario files."""
 
 from functools import cache
 from pathlib import Path
@@ -18,13 +18,13 @@ ROBOTS = cache(load_robot)
 
 @pytest.fixture(autouse=True)
 def robots(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let scenario files have the robots that were read before."""
+    """Cache the robots of scenario files between tests."""
     monkeypatch.setattr(scenario_file, "load_robot", ROBOTS)
 
 
 @pytest.fixture
 def load(tmp_path: Path) -> Load:
-    """Write a text to a file below the head, and load it."""
+    """Write text to a file below a common header, and load it."""
 
     def read(text: str) -> Scenario:
         path = tmp_path / "scenario.yaml"

@@ -1,4 +1,4 @@
-"""Every scenario that ships holds, with all invariants, and is the same twice."""
+"""Shipped scenarios hold with all invariants, and are reproducible."""
 
 import functools
 import os
@@ -30,7 +30,7 @@ for name in sys.argv[1:]:
 
 @functools.cache
 def played(name: str) -> ScenarioResult:
-    """Return what came of a scenario, or of the first 20 s of a long one."""
+    """Return the result of a scenario, or of the first 20 s of a long one."""
     scenario = load_scenario(SCENARIOS.find(name))
     if scenario.duration_ticks > 10 * PART_TICKS:
         scenario = replace(scenario, duration_ticks=PART_TICKS, expectations=())
@@ -41,8 +41,8 @@ def played(name: str) -> ScenarioResult:
 @pytest.mark.scenario
 @pytest.mark.requirement("I-22", "I-23", "I-24", "I-25")
 @pytest.mark.parametrize("name", SCENARIOS.names())
-def test_it_holds(name: str) -> None:
-    """Of those that take minutes the first 20 s, without what comes later."""
+def test_shipped_scenario_holds(name: str) -> None:
+    """Long scenarios run for 20 s, without later events and expectations."""
     result = played(name)
     wrong = [
         f"{v.line}: {v.expectation}: {v.seen}" for v in result.verdicts if not v.holds
@@ -56,8 +56,8 @@ def test_it_holds(name: str) -> None:
 @pytest.mark.scenario
 @pytest.mark.requirement("ST-27")
 @pytest.mark.parametrize("controller", ["fixed", "minheat", "smart:blocked"])
-def test_an_arm_at_a_table_gives_way_under_any_limit(controller: str) -> None:
-    """`smart` is the file's own; a joint that gave way can be moved again."""
+def test_arm_at_a_table_yields_under_every_controller(controller: str) -> None:
+    """`smart` is the default of the file; a blocked joint can be moved again."""
     scenario = load_scenario(SCENARIOS.find("table_edge"))
     result = run_scenario(replace(scenario, controller=controller)).result
     assert result.complaints == ()
@@ -66,8 +66,8 @@ def test_an_arm_at_a_table_gives_way_under_any_limit(controller: str) -> None:
 @pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("I-25")
-def test_the_whole_trace_is_the_same_in_another_process() -> None:
-    """With another order of hashes: commands, items, sound and a fall among it."""
+def test_complete_trace_is_the_same_in_another_process() -> None:
+    """The hash seed differs; the trace has commands, sound and a fall."""
     names = ["emergency", "greeting_busy_legs"]
     seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
     done = subprocess.run(
@@ -86,10 +86,10 @@ def test_the_whole_trace_is_the_same_in_another_process() -> None:
 
 @pytest.mark.slow
 @pytest.mark.scenario
-def test_ten_minutes_hold_to_their_end(tmp_path: Path) -> None:
-    """A tenth of them, without proof, which their first 20 s have above.
+def test_ten_minute_scenario_holds(tmp_path: Path) -> None:
+    """A tenth of it, without proof; the test above proves its first 20 s.
 
-    All of the 600 s, two minutes of ours, with TESTBED_SCOPE=all.
+    TESTBED_SCOPE=all runs all 600 s, which takes two minutes.
     """
     text = SCENARIOS.find("ten_minutes").read_text(encoding="utf-8")
     parts = {"600": "60", "300": "30", "599": "59"}

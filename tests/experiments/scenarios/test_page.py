@@ -1,4 +1,4 @@
-"""The pages of scenarios: their files are right, and they name every key."""
+"""Documentation pages of scenarios: their files are valid and every key is named."""
 
 import io
 import re
@@ -31,7 +31,7 @@ PARTS = [block for block in BLOCKS if not block.startswith("name:")]
 
 
 def with_part(whole: str, part: str) -> str:
-    """A whole file in which the sections of a part take the place of its own."""
+    """Return a whole file with its sections replaced by those of a part."""
     yaml = YAML()
     tree = yaml.load(whole)
     for key in yaml.load(part):
@@ -41,13 +41,13 @@ def with_part(whole: str, part: str) -> str:
     return text.getvalue() + part
 
 
-def test_the_page_has_whole_files_and_parts() -> None:
+def test_page_has_complete_files_and_parts() -> None:
     assert WHOLE
     assert PARTS
 
 
 @pytest.mark.parametrize("text", [*WHOLE, *(with_part(WHOLE[0], p) for p in PARTS)])
-def test_files_of_the_page_are_right(tmp_path: Path, text: str) -> None:
+def test_files_of_the_page_are_valid(tmp_path: Path, text: str) -> None:
     path = tmp_path / "page.yaml"
     path.write_text(text, "utf-8")
     load_scenario(path)
@@ -72,19 +72,19 @@ def code_in(text: str) -> set[str]:
     return set(re.findall(r"\w+", " ".join(re.findall(r"`([^`\n]+)`", text))))
 
 
-def test_the_reference_names_every_key_and_the_page_every_policy() -> None:
+def test_reference_names_every_key_and_page_every_policy() -> None:
     assert keys_of_forms() - code_in(scenario_keys_page()) == set()
     assert set(policy_classes()) <= code_in(TEXT)
 
 
-def test_tables_of_the_page_name_no_key_that_is_not() -> None:
-    """Each row of a table begins with keys."""
+def test_tables_of_the_page_name_only_existing_keys() -> None:
+    """Each row of a table starts with keys."""
     rows = re.findall(r"^\| (`.*?) \|", TEXT, re.MULTILINE)
     named = {key for row in rows for key in re.findall(r"`(\w+)`", row)}
     assert named <= keys_of_forms()
 
 
-def test_what_the_page_shows_of_a_run_is_of_its_file() -> None:
+def test_printed_run_on_the_page_matches_its_file() -> None:
     shown = TEXT.partition("`run` prints")[2].partition("```\n\n")[0]
     lines = WHOLE[0].splitlines()
     numbers = [int(n) for n in re.findall(r"^ +(\d+)   \w", shown, re.MULTILINE)]

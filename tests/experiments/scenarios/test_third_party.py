@@ -1,4 +1,4 @@
-"""Schemas of another package, found as pip leaves it: by its entry points."""
+"""Schemas of another package, found by its entry points as installed by pip."""
 
 import os
 import subprocess
@@ -61,7 +61,7 @@ def nao_testbed(folder: Path, *arguments: str) -> subprocess.CompletedProcess[st
 @pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("JD-20", "JD-26")
-def test_an_installed_package_brings_schemas_and_a_broken_one_fails_alone(
+def test_package_adds_schemas_and_a_broken_package_fails_alone(
     tmp_path: Path,
 ) -> None:
     info = tmp_path / "others_schemas-1.0.dist-info"

@@ -1,4 +1,4 @@
-"""The scenario of the tour runs as it is printed there."""
+"""The scenario of the tour runs as printed there."""
 
 import re
 from pathlib import Path
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[3]
 @pytest.mark.slow(covers=True)
 @pytest.mark.scenario
 @pytest.mark.requirement("SY-1", "SY-9")
-def test_the_tours_scenario_holds_and_says_what_is_printed(tmp_path: Path) -> None:
+def test_tour_scenario_holds_and_prints_the_documented_text(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "start" / "tour.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^```yaml\n(.*?)^```", text, flags=re.M | re.S)
     path = tmp_path / "hello.yaml"
@@ -22,7 +22,7 @@ def test_the_tours_scenario_holds_and_says_what_is_printed(tmp_path: Path) -> No
     run = run_scenario(load_scenario(path), tmp_path)
     assert run.result.all_hold
     for verdict in run.result.verdicts[:-1]:  # the last are the invariants
-        # Its row: the line of the file, the expectation's beginning, what was seen.
+        # Its row: line of the file, start of the expectation, value seen.
         begin = verdict.expectation.partition(",")[0]
         row = f"{verdict.line} {begin}"
         pattern = rf"^ *{re.escape(row.strip())}.* holds +{re.escape(verdict.seen)}"

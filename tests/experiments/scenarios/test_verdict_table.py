@@ -46,7 +46,7 @@ def test_each_expectation_has_its_verdict_and_line() -> None:
     assert "holds" in good
     assert bad.split()[0] == "12"
     assert "BROKEN" in bad
-    assert "[b] held" in bad  # brackets are no markup
+    assert "[b] held" in bad  # brackets are not markup
     assert "1 of 2 expectations hold" in text
     assert "5.0 × real time" in text
     assert "HeadYaw, 41.2 °C" in text
@@ -56,18 +56,18 @@ def test_each_expectation_has_its_verdict_and_line() -> None:
     ("change", "words"),
     [({"fell": True}, "the robot fell"), ({"failure": "diverged"}, "early: diverged")],
 )
-def test_how_a_run_ended_is_said(change: dict[str, object], words: str) -> None:
+def test_end_of_the_run_is_reported(change: dict[str, object], words: str) -> None:
     assert words not in shown(RESULT)
     assert words in shown(dataclasses.replace(RESULT, **change))  # type: ignore[arg-type]
 
 
-def test_a_run_without_expectations_says_so() -> None:
+def test_run_without_expectations_is_reported() -> None:
     text = shown(dataclasses.replace(RESULT, verdicts=()))
     assert "no expectations; 10 s simulated" in text
     assert "verdict" not in text
 
 
-def test_invariants_are_told_apart_from_what_the_file_expects() -> None:
+def test_invariants_are_separate_from_expectations() -> None:
     proof = Verdict(expectation="invariants", holds=True, seen="hold", line=0)
     result = dataclasses.replace(RESULT, verdicts=(GOOD, proof))
     assert result.verdict_summary == "1 of 1 expectations hold, and the invariants"
@@ -79,7 +79,7 @@ def test_invariants_are_told_apart_from_what_the_file_expects() -> None:
     assert alone.verdict_summary == "the invariants hold"
 
 
-def test_all_hold_only_without_failure() -> None:
+def test_all_hold_requires_no_failure() -> None:
     good = dataclasses.replace(RESULT, verdicts=(GOOD,))
     assert good.all_hold
     assert good.as_json()["all_hold"] is True
@@ -87,7 +87,7 @@ def test_all_hold_only_without_failure() -> None:
     assert not dataclasses.replace(good, failure="diverged").all_hold
 
 
-def test_runs_are_compared_by_how_closely_joints_followed() -> None:
+def test_runs_are_compared_by_tracking_error() -> None:
     tracking = Tracking(legs_error_deg=0.6712, current_a2s=7.68, mean_stiffness=0.3266)
     console = Console(file=io.StringIO(), width=120)
     followed = dataclasses.replace(RESULT, tracking=tracking)
@@ -95,4 +95,4 @@ def test_runs_are_compared_by_how_closely_joints_followed() -> None:
     text = str(console.file.getvalue())  # type: ignore[attr-defined]
     first, second = (line for line in text.splitlines() if line.startswith("test "))
     assert first.split()[2:] == ["0.671", "–", "7.68", "0.327"]  # no other joints
-    assert second.split()[2:] == ["–", "–", "0", "–"]  # nothing was seen
+    assert second.split()[2:] == ["–", "–", "0", "–"]  # without data

@@ -1,4 +1,4 @@
-"""What the runner does: every event takes place, and whatever stops a run keeps it."""
+"""The scenario runner: all events occur, and an interrupted run is saved."""
 
 import gzip
 import json
@@ -100,7 +100,7 @@ def of_kind(run: ScenarioRun, kind: type[T]) -> list[T]:
 
 
 @pytest.mark.scenario
-def test_every_event_takes_place_at_its_time(everything: ScenarioRun) -> None:
+def test_every_event_occurs_at_its_time(everything: ScenarioRun) -> None:
     broken = [v for v in everything.result.verdicts if not v.holds]
     assert not broken
     assert everything.result.failure is None
@@ -110,7 +110,7 @@ def test_every_event_takes_place_at_its_time(everything: ScenarioRun) -> None:
 
 
 @pytest.mark.scenario
-def test_a_broken_arm_is_nobodys_and_so_is_what_a_body_lacks(
+def test_broken_and_missing_parts_revoke_their_owners(
     everything: ScenarioRun,
 ) -> None:
     lost = {
@@ -126,7 +126,7 @@ def test_a_broken_arm_is_nobodys_and_so_is_what_a_body_lacks(
 
 @pytest.mark.scenario
 @pytest.mark.requirement("SY-18")
-def test_a_group_that_is_deleted_while_it_runs_ends_whole(
+def test_deleting_a_running_group_ends_all_its_streams(
     everything: ScenarioRun,
 ) -> None:
     ends = [
@@ -136,11 +136,11 @@ def test_a_group_that_is_deleted_while_it_runs_ends_whole(
     ]
     assert {event.reason for event in ends} <= {EndReason.REVOKED, EndReason.DONE}
     assert EndReason.REVOKED in {event.reason for event in ends}
-    assert not of_kind(everything, Sent), "what goes out in every slot is not kept"
+    assert not of_kind(everything, Sent), "sent packets must not be kept"
 
 
 @pytest.mark.scenario
-def test_the_run_folder_tells_it_all(everything: ScenarioRun) -> None:
+def test_run_folder_contains_the_complete_run(everything: ScenarioRun) -> None:
     assert everything.result.folder is not None
     run = read_run(everything.result.folder)
     assert (run.state, run.meta.experiment) == ("done", "scenario")
@@ -155,14 +155,14 @@ def test_the_run_folder_tells_it_all(everything: ScenarioRun) -> None:
         for e in run.events
         if e.kind != "scenario event"
     ]
-    # An outcome of a notice holds the token itself, which no file does.
+    # The outcome in a notice holds the token itself, which is not written.
     assert list(map(event_to_line, told)) == list(map(event_to_line, everything.events))
     with wave.open(str(Path(everything.result.folder) / "sound.wav")) as sound:
         assert sound.getnframes() == pytest.approx(5.0 * 16_000, abs=160)
 
 
 @pytest.mark.scenario
-def test_how_closely_joints_followed_is_what_the_recording_says(
+def test_tracking_error_agrees_with_the_recording(
     everything: ScenarioRun,
 ) -> None:
     assert everything.result.folder is not None
@@ -183,8 +183,8 @@ def test_how_closely_joints_followed_is_what_the_recording_says(
     assert tracking.mean_stiffness == pytest.approx(np.mean(stiffness))
 
 
-def test_the_colours_of_the_eyes_are_recorded(everything: ScenarioRun) -> None:
-    """The greeting turns them green within 0.3 s, and is deleted only then."""
+def test_eye_colours_are_recorded(everything: ScenarioRun) -> None:
+    """The greeting turns them green within 0.3 s, before it is deleted."""
     assert everything.result.folder is not None
     frame = read_run(everything.result.folder).frame
     green, red = frame["leds.LeftFaceLeds.green"], frame["leds.LeftFaceLeds.red"]
@@ -194,11 +194,11 @@ def test_the_colours_of_the_eyes_are_recorded(everything: ScenarioRun) -> None:
 
 
 @pytest.mark.scenario
-def test_the_push_lifts_and_the_slope_leans(everything: ScenarioRun) -> None:
+def test_push_upwards_lowers_the_foot_forces(everything: ScenarioRun) -> None:
     assert everything.result.folder is not None
     fsr = read_run(everything.result.folder).channel("fsr").sum(axis=1)
     standing = fsr[0.3:0.5].mean()
-    assert fsr[0.55:0.6].mean() < standing - 15.0, "30 N upwards on 52 N"
+    assert fsr[0.55:0.6].mean() < standing - 15.0, "push of 30 N upwards, weight 52 N"
     assert everything.degc[-1].max() > 60.0
 
 
@@ -211,7 +211,7 @@ behaviours:
 """
 
 
-def test_a_run_that_diverges_keeps_its_data_and_says_why(
+def test_diverged_run_keeps_its_data_and_reports_the_cause(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     step = SimulatedRobot.step
@@ -234,7 +234,7 @@ def test_a_run_that_diverges_keeps_its_data_and_says_why(
 
 
 @pytest.mark.parametrize("error", [StoppedBySignal(15), RuntimeError("a bug")])
-def test_whatever_stops_a_run_its_folder_is_closed_and_the_engine_released(
+def test_interrupted_run_closes_its_folder_and_engine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
     closed: list[Setup] = []
@@ -262,7 +262,7 @@ def test_whatever_stops_a_run_its_folder_is_closed_and_the_engine_released(
     assert state.startswith("failed: ")
 
 
-def test_an_event_that_cannot_take_place_fails_the_run_and_it_goes_on(
+def test_failed_event_fails_the_run_and_the_run_continues(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = HELLO + "events:\n  - {at_s: 0.2, repair: [Head]}\n"
@@ -281,13 +281,13 @@ def test_an_event_that_cannot_take_place_fails_the_run_and_it_goes_on(
 
 
 @pytest.mark.slow
-def test_without_proof_the_verdicts_are_the_same(tmp_path: Path) -> None:
+def test_verdicts_are_the_same_without_proof(tmp_path: Path) -> None:
     text = HELLO + "expect:\n  - {owner: head, granted: 1, executed: [10, 1000]}\n"
     scenario = load_scenario(write(tmp_path, text))
     proved, fast = run_scenario(scenario), run_scenario(scenario, proves=False)
     assert proved.result.verdicts[:-1] == fast.result.verdicts
     assert np.array_equal(proved.degc, fast.degc)
-    scenario = load_scenario(write(tmp_path, HELLO))  # which counts no commands
+    scenario = load_scenario(write(tmp_path, HELLO))  # no command counts
     proved, fast = run_scenario(scenario), run_scenario(scenario, proves=False)
     assert proved.result.trace_hash == fast.result.trace_hash
     assert proved.result.n_events > fast.result.n_events
@@ -295,20 +295,20 @@ def test_without_proof_the_verdicts_are_the_same(tmp_path: Path) -> None:
     assert fast.result.whole_trace_hash is None
 
 
-def test_a_run_can_be_judged_again_from_its_file(tmp_path: Path) -> None:
+def test_trace_file_can_be_checked_again(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     folder.mkdir()
     run = run_scenario(load_scenario(write(tmp_path, HELLO)), folder)
     events = list(read_trace(folder))
-    assert len(events) > run.result.n_events  # with the marks of calls and slots
+    assert len(events) > run.result.n_events  # includes the marks of calls and slots
     assert not check_trace(events)
     lie = [event for event in events if not isinstance(event, Granted)]
-    assert check_trace(lie), "a trace without a grant is judged too"
+    assert check_trace(lie), "a trace without a grant must fail"
     with pytest.raises(BadInput, match="--no-proof"):
         list(read_trace(tmp_path))
 
 
-def test_who_reads_a_trace_alone_knows_all_its_kinds() -> None:
+def test_trace_reader_knows_all_event_kinds() -> None:
     code = (
         "import nao_testbed.experiments.scenarios.playing.trace_file\n"
         "from nao_testbed.controllers.arbitration.events import event_classes\n"
@@ -320,8 +320,8 @@ def test_who_reads_a_trace_alone_knows_all_its_kinds() -> None:
     assert {"Granted", "Woken", "GroupStarted", "OrderReceived"} <= {*known}
 
 
-def test_a_trace_of_an_earlier_version_is_judged_and_drawn(tmp_path: Path) -> None:
-    """Its requests have a mode, `use` or `reserve`, that means nothing any more."""
+def test_trace_of_an_earlier_version_is_checked_and_drawn(tmp_path: Path) -> None:
+    """Its requests have a mode, `use` or `reserve`, which is ignored."""
     text = OLD_TRACE.read_bytes()
     assert text.count(b'"mode": "reserve"') == 2
     (tmp_path / TRACE_FILE).write_bytes(gzip.compress(text))
@@ -334,20 +334,20 @@ def test_a_trace_of_an_earlier_version_is_judged_and_drawn(tmp_path: Path) -> No
 
 
 @pytest.mark.scenario
-def test_a_behaviour_that_fails_is_told_with_its_reason(tmp_path: Path) -> None:
-    """It asked for a hand, and speaks."""
+def test_failed_behaviour_is_reported_with_its_reason(tmp_path: Path) -> None:
+    """It requested a hand instead of speech."""
     text = HELLO + '  - {name: me, schema: say, with: {text: "Hi"}, needs: [LHand]}\n'
     run = run_scenario(load_scenario(write(tmp_path, text)))
     assert any(m.what.startswith("me failed: ") for m in run.result.failures)
-    assert run.result.all_hold, "no expectations of it"
+    assert run.result.all_hold, "it has no expectations"
     assert run.result.as_json()["failures"][0]["time_s"] == 0.0
 
 
 @pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("SY-18")
-def test_a_group_is_deleted_during_its_initial_motion(tmp_path: Path) -> None:
-    """Standing up goes on to its end: half a way is no place to be left in."""
+def test_group_is_deleted_during_its_initial_motion(tmp_path: Path) -> None:
+    """The robot still completes standing up, since no posture lies between."""
     text = """\
 name: deleted
 about: A greeting is taken back while the robot stands up for it.
@@ -374,7 +374,7 @@ expect:
 @pytest.mark.scenario
 @pytest.mark.requirement("SY-7", "SY-8")
 def test_two_behaviours_complete_a_group(tmp_path: Path) -> None:
-    """40 points of one, 60 of the other that comes 0.3 s later: all in one slot."""
+    """Behaviours with 40 and 60 points, the second 0.3 s later, start in one slot."""
     text = """\
 name: duet
 about: Two behaviours send one group.
@@ -405,8 +405,8 @@ expect:
 LEAST = "name: least\nabout: Nothing but a robot.\nduration_s: 0.2\n"
 
 
-def test_the_hash_of_a_run_covers_its_physics(tmp_path: Path) -> None:
-    """Gear friction changes nothing that is told, and everything that moves."""
+def test_trace_hash_covers_the_physics(tmp_path: Path) -> None:
+    """Gear friction changes no event, but every motion."""
 
     def hashes(text: str) -> tuple[str, str | None]:
         result = run_scenario(load_scenario(write(tmp_path, text))).result
@@ -419,7 +419,7 @@ def test_the_hash_of_a_run_covers_its_physics(tmp_path: Path) -> None:
     assert stuck[1] != plain[1]
 
 
-def test_no_curve_rises_before_the_event_that_heats_it(tmp_path: Path) -> None:
+def test_no_temperature_rises_before_the_heating_event(tmp_path: Path) -> None:
     text = LEAST.replace("0.2", "2") + (
         "events: [{at_s: 0.8, heat: {joint: HeadYaw, degc: 60}},"
         " {at_s: 0, heat: {joint: HeadPitch, degc: 50}}]\n"
@@ -435,7 +435,7 @@ def test_no_curve_rises_before_the_event_that_heats_it(tmp_path: Path) -> None:
     assert (np.diff(run.times_s) >= 0.0).all()
 
 
-def test_a_failure_of_a_run_that_went_on_is_no_early_end(
+def test_failed_event_does_not_mark_the_run_as_ended_early(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = LEAST + "events: [{at_s: 0.1, break: [Head]}, {at_s: 0.15, repair: [Head]}]"
@@ -467,7 +467,7 @@ behaviours:
 """
 
 
-def test_a_behaviour_that_never_acted_says_why(tmp_path: Path) -> None:
+def test_behaviour_that_never_acted_reports_the_reason(tmp_path: Path) -> None:
     result = run_scenario(load_scenario(write(tmp_path, IDLE))).result
     assert result.never_acted == {
         "waiting": "it did not get its resources: 'holder' holds HeadYaw",
@@ -480,5 +480,5 @@ def test_a_behaviour_that_never_acted_says_why(tmp_path: Path) -> None:
     assert json.dumps(result.as_json())
 
 
-def test_who_acted_has_nothing_to_say(everything: ScenarioRun) -> None:
+def test_report_is_empty_if_every_behaviour_acted(everything: ScenarioRun) -> None:
     assert everything.result.never_acted == {}

@@ -1,4 +1,4 @@
-"""What is so in a slot of a scenario, and what begins in which one."""
+"""Conditions and starts in individual slots of a scenario."""
 
 from pathlib import Path
 from typing import cast
@@ -13,7 +13,7 @@ from nao_testbed.experiments.scenarios.reading.load import load_scenario
 
 
 def play(folder: Path, text: str) -> ScenarioResult:
-    """Run a scenario whose head is three lines less."""
+    """Run a scenario given without its name and description."""
     path = folder / "scenario.yaml"
     path.write_text("name: slots\nabout: Slots.\n" + text, encoding="utf-8")
     return run_scenario(load_scenario(path)).result
@@ -32,18 +32,18 @@ expect:
 
 @pytest.mark.scenario
 @pytest.mark.requirement("JD-8", "I-26")
-def test_who_sits_does_not_dance(tmp_path: Path) -> None:
-    """The state is what the scenario says, from slot 0."""
+def test_sitting_robot_does_not_dance(tmp_path: Path) -> None:
+    """The scenario sets the state from slot 0 on."""
     result = play(tmp_path, SITTING_DANCER)
     assert result.all_hold, result.verdicts
 
 
 @pytest.mark.scenario
 @pytest.mark.requirement("I-26")
-def test_the_transmitter_refuses_a_dance_in_another_state(
+def test_transmitter_refuses_a_dance_in_another_state(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two look at the state: schemas and the transmitter."""
+    """Both schemas and the transmitter check the state."""
     monkeypatch.setattr(
         PostureStateSchema, "is_in_state_of", lambda self, posture: True
     )
@@ -65,8 +65,10 @@ expect:
 @pytest.mark.scenario
 @pytest.mark.requirement("RM-17")
 @pytest.mark.parametrize("nodder_is_first", [False, True])
-def test_a_grant_starts_in_its_slot(tmp_path: Path, nodder_is_first: bool) -> None:
-    """Whichever is looked at first, and whatever their periods."""
+def test_grant_takes_effect_in_the_same_slot(
+    tmp_path: Path, nodder_is_first: bool
+) -> None:
+    """In either order of the behaviours, and for any periods."""
     lines = SHARED_HEAD.splitlines()
     if nodder_is_first:
         lines[2:4] = lines[3:1:-1]
@@ -76,8 +78,8 @@ def test_a_grant_starts_in_its_slot(tmp_path: Path, nodder_is_first: bool) -> No
 
 @pytest.mark.scenario
 @pytest.mark.requirement("RM-35")
-def test_what_a_promise_gives_starts_in_its_slot(tmp_path: Path) -> None:
-    """The ledger calls it in by itself: nobody acts in that slot before."""
+def test_promised_release_takes_effect_in_the_same_slot(tmp_path: Path) -> None:
+    """The ledger enforces the promise itself; no behaviour acts in that slot before."""
     result = play(
         tmp_path,
         """\
@@ -97,8 +99,8 @@ expect:
 
 @pytest.mark.scenario
 @pytest.mark.requirement("RM-40", "RM-63")
-def test_a_virtual_owner_holds_what_it_occupies(tmp_path: Path) -> None:
-    """In conditions, in events and at a time; what it caps is still nobody's."""
+def test_virtual_owner_holds_frozen_resources(tmp_path: Path) -> None:
+    """For conditions, events and expectations; capped joints have no holder."""
     result = play(
         tmp_path,
         """\
@@ -119,8 +121,8 @@ expect:
 
 
 @pytest.mark.scenario
-def test_conditions_are_looked_at_in_every_slot(tmp_path: Path) -> None:
-    """What lasts for one slot is seen, in whichever it is."""
+def test_conditions_are_evaluated_in_every_slot(tmp_path: Path) -> None:
+    """A condition that is true in a single slot is detected."""
     result = play(
         tmp_path,
         """\
@@ -144,7 +146,7 @@ expect:
 
 @pytest.mark.scenario
 @pytest.mark.requirement("JD-2")
-def test_who_sleeps_is_not_modulated(tmp_path: Path) -> None:
+def test_inactive_behaviour_is_not_modulated(tmp_path: Path) -> None:
     path = tmp_path / "scenario.yaml"
     path.write_text(
         """\
@@ -163,7 +165,7 @@ behaviours:
 
     try:
         setup.modulate("talks", {"text": "Two"})
-        setup.modulate("talks/below", {"text": "Two"})  # was never woken
+        setup.modulate("talks/below", {"text": "Two"})  # was never activated
         assert says() == "One"
         setup.schemas.wake("talks", 0)
         setup.modulate("talks", {"text": "Two"})
@@ -175,10 +177,10 @@ behaviours:
 @pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("SY-16", "SY-23", "SY-27", "I-27")
-def test_during_an_initial_motion_others_speak_and_shine(tmp_path: Path) -> None:
-    """What that does not use is anybody's, and back in time, lock or not.
+def test_others_use_speech_and_lights_in_an_initial_motion(tmp_path: Path) -> None:
+    """Unused resources are available, and are returned in time under any policy.
 
-    A text takes its converter 0.1 s and the controller a slot, here as everywhere.
+    Speech starts after 0.1 s for its conversion and one slot for the controller.
     """
     result = play(
         tmp_path,
@@ -232,8 +234,8 @@ expect:
 
 @pytest.mark.scenario
 @pytest.mark.requirement("RM-26", "RM-28")
-def test_what_a_behaviour_takes_its_parts_use(tmp_path: Path) -> None:
-    """As owners (`parent`) and as schemas (`children`), without any `mode`."""
+def test_parts_use_the_resources_of_their_behaviour(tmp_path: Path) -> None:
+    """As owners (`parent`) and as schemas (`children`), without a `mode`."""
     result = play(tmp_path, WHOLE_AND_PARTS)
     assert result.all_hold, result.verdicts
 
@@ -241,10 +243,10 @@ def test_what_a_behaviour_takes_its_parts_use(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("SY-28", "I-23", "I-26")
-def test_a_command_to_a_posture_moves_shines_and_speaks_from_where_it_is(
+def test_command_to_a_posture_starts_from_the_current_posture(
     tmp_path: Path,
 ) -> None:
-    """Crouching it rises; standing it shines and speaks, and nothing moves."""
+    """From Crouch it rises; from Stand it only uses lights and speech."""
     result = play(
         tmp_path,
         """\

@@ -1,4 +1,4 @@
-"""A scenario that a signal ends says so, with what came of it until then."""
+"""A scenario ended by a signal reports this with its results so far."""
 
 import json
 import signal
@@ -37,7 +37,7 @@ main()
 @pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.parametrize("number", [*END_SIGNALS, signal.SIGINT])
-def test_a_signal_ends_a_run_and_nothing_is_lost(
+def test_signal_ends_a_run_and_saves_its_results(
     number: signal.Signals, tmp_path: Path
 ) -> None:
     (tmp_path / "long.yaml").write_text(LONG, encoding="utf-8")

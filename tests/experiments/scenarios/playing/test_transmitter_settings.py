@@ -1,4 +1,4 @@
-"""Settings of the transmitter in a scenario reach its run: when a group starts."""
+"""Transmitter settings of a scenario determine when a group starts."""
 
 from dataclasses import replace
 
@@ -33,7 +33,7 @@ expect:
     [
         ("{enable: expected}", 0),
         ("{enable: early, early_s: 0.3}", 0),
-        # The command's own delay of one slot, and the 0.10 s that a sound takes.
+        # The command's delay of one slot, and 0.10 s for the sound.
         ("{enable: at end}", 11),
         ("{enable: expected, late_s: {sound: 0.3}}", 30),
         ("{enable: at end, late_s: {sound: 0.3}}", 41),
@@ -45,7 +45,7 @@ expect:
         ),
     ],
 )
-def test_a_group_starts_as_late_as_the_settings_say(
+def test_group_starts_as_late_as_the_settings_require(
     load: Load, settings: str, empty: int
 ) -> None:
     scenario = load(SCENARIO.format(settings=settings, empty=empty))

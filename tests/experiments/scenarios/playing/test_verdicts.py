@@ -1,4 +1,4 @@
-"""A judge says broken where an expectation does not hold, and what it saw instead."""
+"""Verdicts: whether an expectation holds, and what was seen instead."""
 
 from collections.abc import Container
 from types import SimpleNamespace
@@ -38,7 +38,7 @@ ALL = Window(0, 20)
 
 
 def judge_of(text: str, window: Window = ALL) -> Judge[Any]:
-    """Return who judges an expectation whose names are paths and leaves already."""
+    """Return the judge of an expectation whose names are paths and leaves."""
     given = YAML(typ="safe").load(f"{{{text}}}")
     kind = next(kind for key, kind in EXPECTATIONS.items() if key in given)
     return kind.judge_type(kind.model_validate(given), window, TICK_S)
@@ -51,7 +51,7 @@ def setup_with(**parts: object) -> Setup:
 def watch(
     judge: Judge[Any], fallen_at: Container[int], last: int = 20
 ) -> tuple[bool, str]:
-    """Show a judge slots 0 to `last`, in some of which the robot has fallen."""
+    """Show a judge slots 0 to `last`; the robot is fallen in the given ones."""
     facts = Facts()
     for tick in range(last + 1):
         facts.clear(tick)
@@ -81,7 +81,7 @@ FALLEN = {
         ((4, 11), 1, True, "at 0.05 s"),
     ],
 )
-def test_what_happens_is_counted_in_its_window(
+def test_events_are_counted_in_the_window(
     window: tuple[int, int], times: int | None, holds: bool, seen: str
 ) -> None:
     judge = judge_of(FALLEN[times], Window(*window))
@@ -89,7 +89,7 @@ def test_what_happens_is_counted_in_its_window(
 
 
 @pytest.mark.parametrize("times", [None, 0])
-def test_after_what_never_happens_nothing_is_tested(times: int | None) -> None:
+def test_expectation_is_broken_if_after_never_occurs(times: int | None) -> None:
     judge = judge_of(FALLEN[times] + ", after: {event: push}")
     assert watch(judge, {5}) == (False, "the condition of after was never true")
 
@@ -105,7 +105,7 @@ def test_after_what_never_happens_nothing_is_tested(times: int | None) -> None:
         ((0, 4), 0, True, "not then, only at 0.05 s"),
     ],
 )
-def test_what_lasts_counts_in_every_slot_in_which_it_is_so(
+def test_lasting_condition_counts_in_each_slot_it_holds(
     window: tuple[int, int], times: int | None, holds: bool, seen: str
 ) -> None:
     judge = judge_of(FALLEN[times], Window(*window))
@@ -113,7 +113,7 @@ def test_what_lasts_counts_in_every_slot_in_which_it_is_so(
 
 
 @pytest.mark.parametrize(("within", "holds"), [(2, False), (3, True), (None, True)])
-def test_the_window_after_a_condition_has_both_its_ends(
+def test_window_after_a_condition_includes_both_ends(
     within: int | None, holds: bool
 ) -> None:
     slots = "" if within is None else f", within_slots: {within}"
@@ -129,7 +129,7 @@ def test_the_window_after_a_condition_has_both_its_ends(
     assert judge.verdict() == (holds, there if holds else "not then, only at 0.07 s")
 
 
-def test_order_says_which_one_did_not_come_true() -> None:
+def test_order_reports_the_first_condition_that_failed() -> None:
     judge = judge_of("order: [fallen: true, event: push, fallen: true]")
     facts = Facts()
     for tick in range(8):
@@ -145,7 +145,7 @@ def test_order_says_which_one_did_not_come_true() -> None:
     assert judge.verdict() == (True, "0.02 s, 0.03 s, 0.06 s")
 
 
-def test_temperatures_count_inside_the_window_only() -> None:
+def test_temperatures_count_only_in_the_window() -> None:
     below = "joint: HeadYaw, degc_below: 50.0, degc_above: 40.0"
     degc = [99.0, 99.0, 45.0, 49.9, 10.0]
     for change, holds in (({}, True), ({3: 50.0}, False), ({2: 40.0}, False)):
@@ -158,7 +158,7 @@ def test_temperatures_count_inside_the_window_only() -> None:
             )
             judge.observe(facts, setup)
         assert judge.verdict()[0] is holds
-    assert not judge_of(below).verdict()[0], "a run that ends before shows nothing"
+    assert not judge_of(below).verdict()[0], "a run that ends earlier must fail"
 
 
 def granted(owner: str, number: int) -> Granted:
@@ -254,7 +254,7 @@ PREPARED: tuple[Event, ...] = (
         ((10, 11), False, "skew 1 slots, 0 empty slots after initial motion"),
     ],
 )
-def test_a_gap_and_a_skew_of_a_group_are_found(
+def test_gap_and_skew_of_a_group_are_detected(
     starts: tuple[int, int], holds: bool, seen: str
 ) -> None:
     judge = judge_of("group: hello, starts_after: initial motion, empty_slots: 0")
@@ -267,12 +267,12 @@ def test_a_gap_and_a_skew_of_a_group_are_found(
     assert judge.verdict()[1].endswith(seen)
 
 
-def test_a_group_that_never_starts_is_broken() -> None:
+def test_group_that_never_starts_is_broken() -> None:
     judge = judge_of("group: hello")
     assert judge.verdict() == (False, "group hello never started")
 
 
-def test_at_one_time_all_that_is_otherwise_is_said() -> None:
+def test_all_differences_at_a_time_are_reported() -> None:
     nao = load_robot()
     ledger = Ledger(ResourceTree(nao.resources))
     for name in ("a", "b", "c"):
@@ -296,7 +296,7 @@ def test_at_one_time_all_that_is_otherwise_is_said() -> None:
         not_running: [life/dance], posture: StandZero"""
     judges = [judge_of(text, Window(3, 3)) for text in (right, wrong)]
     for judge in judges:
-        assert not judge.verdict()[0], "before its slot nothing holds"
+        assert not judge.verdict()[0], "must not hold before its slot"
         judge.observe(Facts(tick=3), setup)
     assert [judge.verdict()[0] for judge in judges] == [True, False]
     said = judges[1].verdict()[1]
@@ -313,7 +313,7 @@ def test_at_one_time_all_that_is_otherwise_is_said() -> None:
 
 
 @pytest.mark.requirement("SY-1")
-def test_every_start_of_a_group_is_judged() -> None:
+def test_every_start_of_a_group_is_checked() -> None:
     judge = judge_of("group: hello")
     for start, slots in ((10, (10, 10)), (20, (20, 22)), (30, (30, 30))):
         streams = (start, start + 1)
@@ -330,15 +330,15 @@ def test_every_start_of_a_group_is_judged() -> None:
 @pytest.mark.parametrize(
     ("true_in", "happens", "never"),
     [
-        (range(2, 20), False, False),  # so since before
+        (range(2, 20), False, False),  # already true before
         (range(2, 6), False, False),
-        (range(5, 8), True, False),  # in the very slot
+        (range(5, 8), True, False),  # true in the same slot
         (range(9, 12), True, False),
-        (range(2, 4), False, True),  # over before
+        (range(2, 4), False, True),  # no longer true
         (range(0), False, True),
     ],
 )
-def test_after_something_what_lasts_has_to_come_true(
+def test_lasting_condition_must_become_true_after_the_event(
     true_in: range, happens: bool, never: bool
 ) -> None:
     after = ", after: {event: push}"

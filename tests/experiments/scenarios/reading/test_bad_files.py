@@ -1,7 +1,7 @@
-"""What is wrong in a file is said at its line, all of it at once; nothing is started.
+"""All errors of a file are reported with their lines, and nothing is started.
 
-In the files below, `#!` and some words end each line that is wrong: the error at that
-line, and there alone, has these words.
+In the files below, `#!` and some words end each wrong line: only these lines have
+errors, and each error contains the words of its line.
 """
 
 import re
@@ -338,7 +338,7 @@ FILES = {
 
 
 def wrong_lines(text: str) -> dict[int, str]:
-    """Line to the words after its `#!`."""
+    """Return the words after `#!` for each line number."""
     return {
         number: line.partition("#!")[2].strip()
         for number, line in enumerate(text.splitlines(), start=1)
@@ -347,7 +347,7 @@ def wrong_lines(text: str) -> dict[int, str]:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_each_wrong_line_is_told_and_no_other(load: Load, name: str) -> None:
+def test_each_wrong_line_is_reported_and_no_other(load: Load, name: str) -> None:
     wrong = wrong_lines(HEAD + FILES[name])
     with pytest.raises(FileErrors) as told:
         load(FILES[name])
@@ -361,7 +361,7 @@ def test_each_wrong_line_is_told_and_no_other(load: Load, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_errors_are_lines_of_file_and_line_in_order(load: Load, name: str) -> None:
+def test_errors_name_file_and_line_in_order(load: Load, name: str) -> None:
     with pytest.raises(FileErrors) as told:
         load(FILES[name])
     lines = str(told.value).splitlines()
@@ -392,7 +392,7 @@ def test_errors_are_lines_of_file_and_line_in_order(load: Load, name: str) -> No
         ("name: a\nabout: b\nduration_s: 5\nrobot: there\n", "is neither a directory"),
     ],
 )
-def test_what_is_no_scenario_is_told_so(
+def test_invalid_scenario_file_is_reported(
     tmp_path: Path, text: str, problem: str
 ) -> None:
     path = tmp_path / "scenario.yaml"
@@ -402,8 +402,8 @@ def test_what_is_no_scenario_is_told_so(
     assert str(told.value).startswith(f"{path}:")
 
 
-def test_names_of_wrong_behaviours_are_known_elsewhere(load: Load) -> None:
-    """One slip makes one error: who is named by others stays known."""
+def test_wrong_behaviour_is_still_known_by_name(load: Load) -> None:
+    """One mistake makes one error: references to the behaviour remain valid."""
     with pytest.raises(FileErrors) as told:
         load(
             """
@@ -418,7 +418,7 @@ def test_names_of_wrong_behaviours_are_known_elsewhere(load: Load) -> None:
 
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=st.sampled_from(NAO.joint_names), data=st.data())
-def test_a_joint_without_a_letter_gets_its_name_suggested(
+def test_joint_name_with_a_missing_letter_is_suggested(
     load: Load, name: str, data: st.DataObject
 ) -> None:
     place = data.draw(st.integers(0, len(name) - 1))
@@ -430,7 +430,7 @@ def test_a_joint_without_a_letter_gets_its_name_suggested(
     assert error.line == 6
     match = re.search(r"Did you mean '(\w+)'", error.problem)
     assert match is not None
-    # Another joint may be as near: that of the other side.
+    # The joint of the other side may be equally close.
     assert match[1][-4:] == name[-4:] or match[1] == name
 
 
@@ -465,13 +465,13 @@ TIMES = {
 
 @pytest.mark.parametrize("time", ["1e308", "1000000000", "1e9"])
 @pytest.mark.parametrize("where", TIMES)
-def test_a_time_without_end_is_refused(load: Load, where: str, time: str) -> None:
+def test_infinite_time_is_refused(load: Load, where: str, time: str) -> None:
     with pytest.raises(FileErrors) as told:
         load(TIMES[where].replace("TIME", time))
     assert "less than or equal to" in str(told.value)
 
 
-def test_the_longest_motion_is_accepted(load: Load) -> None:
+def test_longest_motion_is_accepted(load: Load) -> None:
     load("motions: {m: {angles_deg: {HeadYaw: [[600, 5]]}}}")
 
 

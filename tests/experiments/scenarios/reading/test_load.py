@@ -1,4 +1,4 @@
-"""A right file becomes a plan: names known, times in slots, composites as leaves."""
+"""Loading a valid file: names, times in slots, composites as leaves."""
 
 import shutil
 from pathlib import Path
@@ -39,7 +39,7 @@ TREE = """
 """
 
 
-def test_paths_lead_from_the_top_to_each_behaviour(load: Load) -> None:
+def test_paths_lead_from_the_root_to_each_behaviour(load: Load) -> None:
     scenario = load(TREE)
     paths = [behaviour.path for behaviour in scenario.walk()]
     assert paths == [
@@ -48,7 +48,7 @@ def test_paths_lead_from_the_top_to_each_behaviour(load: Load) -> None:
     ]
 
 
-def test_behaviours_keep_what_the_file_says(load: Load) -> None:
+def test_behaviours_keep_the_values_of_the_file(load: Load) -> None:
     life, late, soon = load(TREE).behaviours
     guard, show = life.children
     assert (life.start_tick, late.start_tick, soon.start_tick) == (0, None, 25)
@@ -60,7 +60,7 @@ def test_behaviours_keep_what_the_file_says(load: Load) -> None:
     assert (life.line, guard.line, soon.line) == (6, 10, 15)
 
 
-def test_the_first_child_has_the_highest_order(load: Load) -> None:
+def test_first_child_has_the_highest_order(load: Load) -> None:
     life = load(TREE).behaviours[0]
     guard, show = life.children
     assert guard.order > show.order
@@ -122,7 +122,7 @@ def test_settings_reach_the_parts_of_the_testbed(load: Load) -> None:
     assert late == pytest.approx({Unit.MOTION: 0, Unit.LIGHT: 0, Unit.SOUND: 0.3})
 
 
-def test_a_mode_of_earlier_files_changes_nothing(load: Load) -> None:
+def test_mode_of_earlier_files_is_ignored(load: Load) -> None:
     plain = "behaviours: [{name: a, schema: example, needs: [Head]}]"
     for word in ("use", "reserve"):
         text = plain.replace("]}]", f"], mode: {word}}}]")
@@ -157,7 +157,7 @@ EVENTS = """
 
 
 DOES = [
-    # As the file says it, as it is meant where that is another, and in the figure.
+    # Text of the file, its meaning if different, and text in the figure.
     ("start: a", None, "start a"),
     ("stop: b", None, "stop b"),
     ("say: I am hot", None, "say “I am hot”"),
@@ -204,8 +204,8 @@ def test_each_event_has_its_key(
     assert event.line == 12
 
 
-def test_a_push_is_over_after_its_time(load: Load) -> None:
-    """The slot in which it begins is the first of them."""
+def test_push_ends_after_its_duration(load: Load) -> None:
+    """The duration includes the first slot."""
     text = "push: {link: torso, newton: [30, 0, 0], for_s: 0.2}"
     (event,) = load(f"{EVENTS}      - {{at_s: 2.5, {text}}}\n").events
     setup = Mock(tick=250, tick_s=0.01)
@@ -218,7 +218,7 @@ def test_every_event_is_in_the_table() -> None:
 
 
 MEANT = [
-    # As the file says it, and with paths and leaves where that is another.
+    # Text of the file, and with paths and leaves if different.
     ("started: kid", {"started": "b/kid"}),
     ("stopped: b/kid", None),
     ("failed: a", None),
@@ -270,8 +270,10 @@ def test_events_and_expectations_share_conditions(
 
 @pytest.mark.parametrize("word", ["timed_out", "denied"])
 @pytest.mark.parametrize("way", ["happens: {0}", "order: [{0}, fallen: true]"])
-def test_who_is_expected_to_wait_in_vain_may(load: Load, word: str, way: str) -> None:
-    """What it needs this body lacks."""
+def test_request_that_must_fail_is_accepted_if_expected(
+    load: Load, word: str, way: str
+) -> None:
+    """The body lacks the required legs."""
     condition = f"{{{word}: a}}"
     load(
         f"""
@@ -282,15 +284,15 @@ def test_who_is_expected_to_wait_in_vain_may(load: Load, word: str, way: str) ->
     )
 
 
-def test_who_is_never_woken_may_be_expected_to_fail(load: Load) -> None:
-    """Whoever expects a failure knows why; of other conditions it is noted."""
+def test_failure_of_an_inactive_behaviour_may_be_expected(load: Load) -> None:
+    """Other conditions on an inactive behaviour are errors."""
     behaviour = "behaviours: [{name: a, schema: example, needs: [Head], start: waits}]"
     load(f"\n{behaviour}\nexpect: [happens: {{failed: a}}]\n")
     with pytest.raises(FileErrors, match="'a' is inactive then"):
         load(f"\n{behaviour}\nexpect: [happens: {{stopped: a}}]\n")
 
 
-def test_a_behaviour_without_children_in_the_file_may_wake_some(load: Load) -> None:
+def test_behaviour_without_children_may_activate_others(load: Load) -> None:
     scenario = load(f"{EVENTS}      - {{when: {{started: a/nod}}, say: Ah}}\n")
     assert scenario.events[0].when == c.StartedForm(started="a/nod")
 
@@ -359,14 +361,14 @@ def test_counts_are_a_number_or_a_range(load: Load) -> None:
     assert (counts.counts_commands, refused.counts_commands) == (True, False)
 
 
-def test_entries_of_the_file_join_the_library_of_the_robot(load: Load) -> None:
+def test_file_entries_extend_the_library_of_the_robot(load: Load) -> None:
     scenario = load(GREETING.replace("    expect:\n", ""))
     assert scenario.library.motion("tilt").joints == ("HeadPitch",)
     assert scenario.library.order("hello").is_synchronous
     assert set(scenario.robot.library.motions) <= set(scenario.library.motions)
 
 
-def test_another_robot_is_a_folder_seen_from_the_file(tmp_path: Path) -> None:
+def test_robot_folder_is_relative_to_the_file(tmp_path: Path) -> None:
     folder = ROOT / "tests" / "data" / "two_leg"
     shutil.copytree(folder, tmp_path / "robots" / "two_leg")
     path = tmp_path / "s.yaml"
@@ -382,7 +384,7 @@ def test_another_robot_is_a_folder_seen_from_the_file(tmp_path: Path) -> None:
     assert warm.joints == ["right_knee"]
 
 
-def test_what_it_is_about_may_have_several_lines(tmp_path: Path) -> None:
+def test_about_text_may_have_several_lines(tmp_path: Path) -> None:
     path = tmp_path / "s.yaml"
     path.write_text(
         "name: s\nabout: >\n  One line,\n  and another.\nduration_s: 1\n", "utf-8"
@@ -390,7 +392,7 @@ def test_what_it_is_about_may_have_several_lines(tmp_path: Path) -> None:
     assert load_scenario(path).about == "One line, and another."
 
 
-def test_the_plan_keeps_the_text_of_its_file(tmp_path: Path) -> None:
+def test_plan_keeps_the_text_of_its_file(tmp_path: Path) -> None:
     path = tmp_path / "s.yaml"
     path.write_text("name: s\nabout: Nothing.  # yet\nduration_s: 1e0\n", "utf-8")
     scenario = load_scenario(path)
@@ -407,18 +409,18 @@ RISES = "{name: a, schema: move, with: {command: announce standing}"
     [
         f"posture: Stand\nbehaviours: [{WAVES}}}]\n",
         f"posture: Sit\nbehaviours: [{WAVES}, needs: [All motors, Leds, TTS]}}]\n",
-        # A command to a posture asks for all that any way there moves.
+        # A command to a posture requests the joints of every possible motion.
         f"posture: Sit\nbehaviours: [{RISES}}}]\n",
-        # Somebody else may bring the robot there before.
+        # Another behaviour may reach the posture first.
         f"posture: Sit\nbehaviours: [{WAVES}}}, {{name: b, schema: stand}}]\n",
     ],
 )
-def test_who_may_go_the_way_of_a_command_is_not_refused(load: Load, text: str) -> None:
+def test_command_with_a_possible_motion_is_accepted(load: Load, text: str) -> None:
     assert load("\n" + text).behaviours[0].name == "a"
 
 
-def test_parameters_that_belong_together_are_tried_together(load: Load) -> None:
-    """Alone, either would be refused beside the other's default."""
+def test_dependent_parameters_are_checked_together(load: Load) -> None:
+    """Alone, each would be invalid with the default of the other."""
     with_ = "with: {from_degc: 50, until_degc: 40}"
     (cool,) = load(
         f"\nbehaviours: [{{name: a, schema: cool down, {with_}}}]\n"
@@ -426,7 +428,7 @@ def test_parameters_that_belong_together_are_tried_together(load: Load) -> None:
     assert cool.parameters == {"from_degc": 50, "until_degc": 40}
 
 
-def test_of_parameters_that_belong_together_the_wrong_one_is_named(load: Load) -> None:
+def test_wrong_one_of_dependent_parameters_is_named(load: Load) -> None:
     with_ = "{from_degc: 50, until_degc: 40, from_deg: 3}"
     with pytest.raises(FileErrors, match="5: Parameter 'from_deg'") as told:
         load(f"\nbehaviours: [{{name: a, schema: cool down, with: {with_}}}]\n")

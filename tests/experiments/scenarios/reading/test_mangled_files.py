@@ -1,4 +1,4 @@
-"""Whatever a file says, it is read or refused: nothing else happens."""
+"""Any mangled file is either read or refused with an error."""
 
 import copy
 from pathlib import Path
@@ -35,7 +35,7 @@ JUNK = st.one_of(
 
 
 def places(tree: Any, above: Place = ()) -> list[Place]:
-    """The places of all values in a tree."""
+    """Return the places of all values in a tree."""
     items: list[tuple[str | int, Any]] = []
     if isinstance(tree, dict):
         items = list(tree.items())
@@ -48,7 +48,7 @@ def places(tree: Any, above: Place = ()) -> list[Place]:
 
 
 def mangle(tree: Any, place: Place, how: str, junk: Any) -> None:
-    """Replace, remove, double or rename one value, if it is still there."""
+    """Replace, remove, double or rename a value, if it still exists."""
     try:
         for key in place[:-1]:
             tree = tree[key]
@@ -56,7 +56,7 @@ def mangle(tree: Any, place: Place, how: str, junk: Any) -> None:
     except (KeyError, IndexError, TypeError):
         return
     if isinstance(tree, str):
-        return  # this was a letter of it
+        return  # the value is a character of a replaced text
     if how == "replace":
         tree[place[-1]] = junk
     elif how == "remove":
@@ -70,7 +70,7 @@ def mangle(tree: Any, place: Place, how: str, junk: Any) -> None:
 @pytest.mark.slow
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_a_mangled_file_is_read_or_refused(tmp_path: Path, data: st.DataObject) -> None:
+def test_mangled_file_is_read_or_refused(tmp_path: Path, data: st.DataObject) -> None:
     tree = copy.deepcopy(data.draw(st.sampled_from(TREES)))
     known = places(tree)
     for _ in range(data.draw(st.integers(1, 4))):
@@ -89,4 +89,4 @@ def test_a_mangled_file_is_read_or_refused(tmp_path: Path, data: st.DataObject) 
         raise AssertionError("an error without its place") from other
     else:
         for behaviour in scenario.behaviours:
-            behaviour.check()  # refuses nothing that the file may say
+            behaviour.check()  # refuses nothing that a file may contain

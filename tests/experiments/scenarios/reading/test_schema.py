@@ -1,4 +1,4 @@
-"""The JSON Schema of scenario files: editors accept what we accept."""
+"""The JSON Schema of scenario files accepts what the loader accepts."""
 
 from pathlib import Path
 from typing import Any
@@ -83,7 +83,7 @@ def test_schema_accepts_every_kind_of_entry(validator: Any, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
-def test_schema_accepts_the_scenarios_that_ship(validator: Any, path: Path) -> None:
+def test_schema_accepts_the_shipped_scenarios(validator: Any, path: Path) -> None:
     validator.validate(plain(read_tree(path)))
 
 
@@ -116,17 +116,17 @@ def test_schema_refuses_what_the_form_refuses(
 
 
 @pytest.mark.parametrize("name", bad.FILES)
-def test_schema_refuses_no_more_than_the_form(
+def test_schema_is_no_stricter_than_the_form(
     validator: Any, tmp_path: Path, name: str
 ) -> None:
-    """Where an editor marks a line, `scenario check` has an error too."""
+    """A line marked by an editor is also an error in `scenario check`."""
     path = tmp_path / "bad.yaml"
     tree = tree_of(path, bad.FILES[name])
     if not validator.is_valid(tree):
         assert read_file(path, ScenarioFile).form_errors
 
 
-def test_every_key_of_the_schema_is_explained() -> None:
+def test_every_schema_key_has_a_description() -> None:
     unexplained = [
         f"{name}.{key}"
         for name, form in scenario_schema()["$defs"].items()

@@ -1,4 +1,4 @@
-"""The timeline: spans from a trace, rows that can be read, a figure of any run."""
+"""The timeline: spans of a trace, readable rows, and a figure of any run."""
 
 import dataclasses
 from collections.abc import Iterator, Sequence
@@ -76,7 +76,7 @@ def scenario(tmp_path: Path) -> Scenario:
 
 
 def head_queue() -> list[Event]:
-    """Three owners want the head, one of them in vain; then a hot motor takes it."""
+    """Three owners request the head, one times out; then a hot motor freezes it."""
     events: list[Event] = []
     ledger = Ledger(TREE, LedgerCfg(), listeners=[events.append])
     ledger.add_virtual_owner("hotEngine", 0)
@@ -102,7 +102,7 @@ def spans_of(spans: Sequence[Span]) -> list[tuple[str, str, float, float]]:
     ]
 
 
-def test_spans_say_who_had_a_leaf_and_who_waited() -> None:
+def test_spans_show_holders_and_waiters_of_a_leaf() -> None:
     spans = holding_spans(head_queue(), TICK_S, 800)
     assert set(spans) == {"HeadYaw", "HeadPitch"}
     assert spans_of(spans["HeadYaw"]) == [
@@ -112,12 +112,12 @@ def test_spans_say_who_had_a_leaf_and_who_waited() -> None:
         ("b", "holds", 3.0, 5.0),
         ("hotEngine", "frozen", 5.0, 8.0),
     ]
-    # The whole token goes with one of its leaves.
+    # Losing one leaf releases the whole token.
     assert spans_of(spans["HeadPitch"])[-1] == ("b", "holds", 3.0, 5.0)
 
 
-def test_what_a_part_has_meanwhile_is_told_apart() -> None:
-    """A joint as a whole; of a rate the whole uses the rest."""
+def test_resources_lent_to_a_part_have_separate_spans() -> None:
+    """A part uses a joint entirely; of a rate, the parent uses the rest."""
     events: list[Event] = []
     ledger = Ledger(TREE, LedgerCfg(), listeners=[events.append])
 
@@ -146,8 +146,8 @@ def test_what_a_part_has_meanwhile_is_told_apart() -> None:
 
 @settings(max_examples=40)
 @given(st.data())
-def test_at_most_one_bar_of_an_exclusive_leaf_at_a_time(data: st.DataObject) -> None:
-    """Whatever is asked, what the rows show of holders never overlaps."""
+def test_exclusive_leaf_has_at_most_one_bar_at_a_time(data: st.DataObject) -> None:
+    """For random requests, the shown holders never overlap."""
     events: list[Event] = []
     ledger = Ledger(TREE, LedgerCfg(), listeners=[events.append])
     names = ["a", "b", "c"]
@@ -207,7 +207,7 @@ def played(
     group: str | None = None,
     reason: EndReason = EndReason.DONE,
 ) -> Iterator[Event]:
-    """A stream that was received, started and over at these ticks."""
+    """Events of a stream received, started and ended at these ticks."""
     received, started, ended = times
     who = {"stream": number, "unit": unit, "label": label}
     of = {"group": group, "preset": 100 if group else None}
@@ -229,7 +229,7 @@ def played(
 
 
 def outputs() -> list[Event]:
-    """An initial motion, a group of three that follows it, and one that is deleted."""
+    """Events of an initial motion, a group of three after it, and a deleted stream."""
     return [
         *played(1, Unit.MOTION, "sit to stand", (30, 30, 320)),
         *played(2, Unit.MOTION, "wave", (290, 321, 700), "hello"),
@@ -243,12 +243,12 @@ def outputs() -> list[Event]:
 def test_streams_span_their_waiting_and_their_last_slot() -> None:
     first, wave, *_, bow = stream_spans(outputs(), TICK_S, 800)
     assert (first.received_s, first.start_s, first.end_s) == (0.3, 0.3, 3.21)
-    assert wave.start_s == first.end_s  # no empty slot in between
+    assert wave.start_s == first.end_s  # no empty slot between
     assert (bow.start_s, bow.end_s, bow.reason) == (None, 7.2, EndReason.DELETED)
 
 
 @given(st.sets(st.sampled_from(MOTORS)))
-def test_names_of_a_row_mean_its_leaves_and_no_others(leaves: set[str]) -> None:
+def test_row_names_cover_only_its_leaves(leaves: set[str]) -> None:
     text = cover(sorted(leaves), TREE)
     names = [name for name in text.partition(" + ")[0].split(", ") if name]
     meant = {leaf for name in names for leaf in TREE.leaves(name)}
@@ -257,7 +257,7 @@ def test_names_of_a_row_mean_its_leaves_and_no_others(leaves: set[str]) -> None:
         assert meant == leaves
 
 
-def test_leaves_that_move_together_are_one_row() -> None:
+def test_leaves_with_equal_spans_share_a_row() -> None:
     rows, _ = resource_rows(
         {leaf: [Span(name="a", start_s=0, end_s=1)] for leaf in TREE.leaves("Arms")},
         TREE,
@@ -265,7 +265,7 @@ def test_leaves_that_move_together_are_one_row() -> None:
     assert [row.label for row in rows] == ["Arms"]
 
 
-def test_of_many_rows_those_stay_in_which_most_happens() -> None:
+def test_busiest_rows_are_kept_if_there_are_many() -> None:
     spans = {
         leaf: [Span(name="a", start_s=0, end_s=i + 1)] for i, leaf in enumerate(MOTORS)
     }
@@ -318,8 +318,8 @@ def test_labels_of_marks_never_overlap(drawn: list[tuple[float, str]]) -> None:
 
 
 @given(st.floats(0, 100), st.text(max_size=80))
-def test_a_label_of_a_mark_stays_in_the_panel(time_s: float, text: str) -> None:
-    """At the beginning it stands right of its mark, at the end left of it."""
+def test_label_of_a_mark_stays_in_the_panel(time_s: float, text: str) -> None:
+    """Near the start it is right of its mark, near the end left of it."""
     start, end = label_span(Mark(time_s=time_s, text=text), 100.0, 9.0)
     assert end - start >= min(len(text), MAX_LETTERS) * LETTER * SIZE
     assert start >= 0.0
@@ -353,7 +353,7 @@ def texts(figure: object) -> str:
     )
 
 
-def test_figure_names_owners_groups_words_and_the_hottest(scenario: Scenario) -> None:
+def test_figure_names_owners_groups_words_and_hottest_joint(scenario: Scenario) -> None:
     time_s = np.linspace(0.0, 8.0, 50)
     degc = dict.fromkeys(NAO.joint_names, 30.0 + 0.0 * time_s)
     degc["HeadYaw"] = 30.0 + 5.0 * time_s
@@ -387,7 +387,7 @@ def test_figure_of_a_run_without_events_is_drawn(
     assert (tmp_path / "empty.png").stat().st_size > 1000
 
 
-def test_names_are_shown_as_they_are(scenario: Scenario, tmp_path: Path) -> None:
+def test_names_are_shown_unchanged(scenario: Scenario, tmp_path: Path) -> None:
     name = r"$\badcmd$ costs $5_x"
     odd = dataclasses.replace(scenario, name=name)
     figure = timeline_figure(odd, [], marks=[Mark(time_s=1.0, text=name)])
@@ -398,7 +398,7 @@ def test_names_are_shown_as_they_are(scenario: Scenario, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("end_s", "last"), [(600.0, "10"), (14.0, "0.225"), (300.0, "5")]
 )
-def test_time_is_shown_in_minutes(scenario: Scenario, end_s: float, last: str) -> None:
+def test_time_axis_is_in_minutes(scenario: Scenario, end_s: float, last: str) -> None:
     figure = timeline_figure(scenario, head_queue(), end_s=end_s)
     axes = figure.axes[-1]
     assert axes.get_xlabel() == TIME

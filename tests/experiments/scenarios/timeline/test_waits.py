@@ -1,4 +1,4 @@
-"""Who waited how long, behind whom: numbers of a trace, and the figure of them."""
+"""Waiting times of a trace with the blocking owners, and their figure."""
 
 import pytest
 from hypothesis import given
@@ -25,9 +25,9 @@ END = 800
 
 
 def head_queue(patience_s: float = 1.0) -> list[Event]:
-    """a has the head for 3 s; b and c wait, c without patience; a hot motor takes it.
+    """a holds the head for 3 s; b and c wait, c times out; a hot motor freezes it.
 
-    At the end d asks for the head, which the body itself has.
+    At the end d requests the head, which the body itself holds.
     """
     events: list[Event] = []
     ledger = Ledger(TREE, LedgerCfg(), listeners=[events.append])
@@ -47,7 +47,7 @@ def head_queue(patience_s: float = 1.0) -> list[Event]:
     return events
 
 
-def test_each_request_has_its_wait_its_answer_and_who_was_in_the_way() -> None:
+def test_each_request_has_its_wait_outcome_and_blockers() -> None:
     waits = find_waits(head_queue(), TICK_S, END)
     seen = [(w.owner, w.asked_s, w.waited_s, w.outcome, w.behind) for w in waits]
     assert seen == [
@@ -60,21 +60,21 @@ def test_each_request_has_its_wait_its_answer_and_who_was_in_the_way() -> None:
 
 
 @given(patience=st.integers(1, 229))
-def test_who_gives_up_has_waited_as_long_as_its_patience(patience: int) -> None:
+def test_timed_out_request_waited_as_long_as_its_patience(patience: int) -> None:
     waits = find_waits(head_queue(patience * TICK_S), TICK_S, END)
     (c,) = (wait for wait in waits if wait.owner == "c")
     assert c.outcome == "timed_out"
     assert c.waited_s == pytest.approx(patience * TICK_S)
 
 
-def test_a_token_is_held_until_it_is_released_or_taken() -> None:
+def test_token_is_held_until_it_is_released_or_revoked() -> None:
     events = head_queue()
     held = held_times(events, TICK_S, END)
     waits = {wait.owner: wait.request for wait in find_waits(events, TICK_S, END)}
     assert held == {waits["a"]: pytest.approx(3.0), waits["b"]: pytest.approx(2.0)}
 
 
-def test_a_leaf_is_used_while_owners_have_it_not_while_the_body_has() -> None:
+def test_leaf_use_counts_owners_but_not_the_body() -> None:
     uses = {use.leaf: use for use in leaf_uses(head_queue(), TICK_S, END)}
     assert uses["HeadYaw"].held_s == pytest.approx(5.0)
     assert uses["HeadYaw"].share == pytest.approx(5.0 / 8.0)
@@ -84,14 +84,14 @@ def test_a_leaf_is_used_while_owners_have_it_not_while_the_body_has() -> None:
     assert only_b["HeadPitch"].wanted_s == pytest.approx(2.5)
 
 
-def test_a_trace_without_requests_has_no_waits() -> None:
+def test_trace_without_requests_has_no_waits() -> None:
     assert find_waits([], TICK_S, END) == ()
     assert leaf_uses([], TICK_S, END) == ()
     assert held_times([], TICK_S, END) == {}
     assert FigureView(waits_figure([], {}, "nobody"))._repr_png_()
 
 
-def test_the_figure_says_the_same() -> None:
+def test_figure_shows_the_same_numbers() -> None:
     events = head_queue()
     waits = find_waits(events, TICK_S, END)
     figure = waits_figure(waits, held_times(events, TICK_S, END), "a finding")

@@ -1,4 +1,4 @@
-"""Conditions come true once while they last, and each time when they happen."""
+"""Lasting conditions become true once; event conditions at each event."""
 
 from types import SimpleNamespace
 from typing import cast
@@ -71,8 +71,8 @@ def ended(stream: int, group: str, reason: EndReason, preset: int = 100) -> Stre
 
 
 @pytest.mark.requirement("SY-17")
-def test_groups_of_two_presets_end_each_by_itself() -> None:
-    """Under one ID: the one of ten is over while that of a hundred waits."""
+def test_groups_of_two_presets_end_independently() -> None:
+    """Under one ID: the group with preset 10 ends while that with 100 waits."""
     facts, watch = Facts(), ConditionWatch(c.GroupEndedForm(group_ended="greet"))
     facts.on_event(received(1, "greet"))
     facts.on_event(received(2, "greet", 10))
@@ -84,8 +84,8 @@ def test_groups_of_two_presets_end_each_by_itself() -> None:
 
 
 @pytest.mark.requirement("SY-20")
-def test_each_motion_of_a_way_begins_in_its_turn() -> None:
-    """Not all with the first one; a way is one stream, of both names."""
+def test_each_motion_of_a_sequence_starts_separately() -> None:
+    """The second does not start with the first, although both are one stream."""
     line = Line.of(load_robot(default_robot_folder()), posture="Crouch")
     names = ("Crouch to Sit", "Sit to Stand")
     facts = Facts()
@@ -102,7 +102,7 @@ def test_each_motion_of_a_way_begins_in_its_turn() -> None:
     assert [watch.ticks for watch in watches] == [[12], [112]]
 
 
-def test_what_lasts_comes_true_once_until_it_was_false() -> None:
+def test_lasting_condition_becomes_true_once_per_period() -> None:
     facts, watch = Facts(), ConditionWatch(c.StateForm(state="Sit"))
     for tick, active in enumerate(["Stand", "Sit", "Sit", None, "Sit"]):
         facts.clear(tick)
@@ -111,7 +111,7 @@ def test_what_lasts_comes_true_once_until_it_was_false() -> None:
     assert watch.ticks == [1, 4]
 
 
-def test_what_happens_comes_true_each_time_and_only_then() -> None:
+def test_event_condition_is_true_at_each_event_only() -> None:
     facts, watch = Facts(), ConditionWatch(c.StartedForm(started="life/dance"))
     for tick in range(6):
         facts.clear(tick)
@@ -122,7 +122,7 @@ def test_what_happens_comes_true_each_time_and_only_then() -> None:
     assert watch.ticks == [1, 2, 5]
 
 
-def test_a_request_ends_in_its_way_and_for_its_owner_only() -> None:
+def test_request_condition_matches_outcome_and_owner() -> None:
     facts = Facts()
     watch = ConditionWatch(c.TimedOutForm(timed_out="a"))
     won = ConditionWatch(c.GrantedForm(granted="b"))
@@ -146,7 +146,7 @@ def test_a_request_ends_in_its_way_and_for_its_owner_only() -> None:
     assert (watch.ticks, won.ticks) == ([1], [0])
 
 
-def test_who_loses_is_told_whatever_took_it() -> None:
+def test_revoked_condition_matches_any_cause() -> None:
     facts, watch = Facts(), ConditionWatch(c.RevokedForm(revoked="a"))
     lost = Revoked(
         tick=3,
@@ -166,7 +166,7 @@ def test_who_loses_is_told_whatever_took_it() -> None:
     assert not watch.observe(facts)
 
 
-def test_a_group_is_over_with_its_last_stream() -> None:
+def test_group_ends_with_its_last_stream() -> None:
     facts, watch = Facts(), ConditionWatch(c.GroupEndedForm(group_ended="hello"))
     deleted = ConditionWatch(c.GroupEndedForm(group_ended="hello", reason="deleted"))
     facts.on_event(received(1, "hello"))
@@ -195,7 +195,7 @@ def starts(facts: Facts, tick: int, unit: Unit, label: str) -> None:
     )
 
 
-def test_said_means_that_the_sound_begins_not_a_light_of_that_name() -> None:
+def test_said_condition_matches_sound_but_not_light() -> None:
     facts, watch = Facts(), ConditionWatch(c.SaidForm(said="Hello"))
     for tick, unit in enumerate((Unit.LIGHT, Unit.SOUND)):
         starts(facts, tick, unit, "Hello")
@@ -203,7 +203,7 @@ def test_said_means_that_the_sound_begins_not_a_light_of_that_name() -> None:
     assert watch.ticks == [1]
 
 
-def test_a_motion_starts_by_itself_and_a_dance_with_its_first_part() -> None:
+def test_motion_condition_matches_motion_and_first_dance_part() -> None:
     facts = Facts()
     names = ("nod", "dance", "dance 2/5")
     watches = {n: ConditionWatch(c.MotionStartedForm(motion_started=n)) for n in names}
@@ -226,7 +226,7 @@ def test_a_motion_starts_by_itself_and_a_dance_with_its_first_part() -> None:
         (c.OutputBelowForm(output_below={"a.x": 0.5}), [1, 5]),
     ],
 )
-def test_an_output_is_above_or_below_only_if_it_is_a_number(
+def test_non_numeric_output_is_neither_above_nor_below(
     condition: c.Condition, expected: list[int]
 ) -> None:
     facts, watch = Facts(), ConditionWatch(condition)
@@ -249,7 +249,7 @@ LIMITS = {"HeadYaw": 60.0, "HeadPitch": 50.0}
         (c.DegcBelowForm(degc_below=LIMITS), [0]),
     ],
 )
-def test_all_of_the_motors_have_to_be_hot_or_cold(
+def test_all_motors_must_be_hot_or_cold(
     condition: c.Condition, expected: list[int]
 ) -> None:
     facts, watch = Facts(), ConditionWatch(condition)
@@ -268,7 +268,7 @@ def test_all_of_the_motors_have_to_be_hot_or_cold(
         (c.ForceBelowForm(force_below={"table": 1.0, "wall": 2.0}), [0, 3]),
     ],
 )
-def test_all_of_the_obstacles_have_to_be_pressed_or_left(
+def test_all_obstacles_must_be_pressed_or_left(
     condition: c.Condition, expected: list[int]
 ) -> None:
     facts, watch = Facts(), ConditionWatch(condition)
@@ -292,7 +292,7 @@ def event(line: int, **when: object) -> ScenarioEvent:
     return triggered
 
 
-def test_events_of_one_slot_come_in_the_order_of_the_file_and_once() -> None:
+def test_events_of_a_slot_occur_once_in_file_order() -> None:
     hot = event(2, when={"fallen": True}, after_s=0.02)
     triggers = Triggers([event(1, at_s=0.03), hot, event(3, at_s=0.03)])
     facts = Facts()
@@ -304,18 +304,18 @@ def test_events_of_one_slot_come_in_the_order_of_the_file_and_once() -> None:
             seen.append((tick, lines))
         facts.has_fallen = tick in {0, 4, 5}
         triggers.observe(facts)
-    assert seen == [(3, [1, 2, 3])]  # fallen in slot 0: the next one is 1, and 2 more
+    assert seen == [(3, [1, 2, 3])]  # fallen in slot 0, seen in 1, delay of 2
     assert triggers.left == ()
 
 
-def test_events_that_never_came_are_known() -> None:
+def test_events_that_never_occurred_are_known() -> None:
     triggers = Triggers([event(7, when={"fallen": True}), event(8, at_s=0.99)])
     triggers.observe(Facts())
     assert [one.line for one in triggers.left] == [7, 8]
 
 
-def test_an_output_that_is_not_there_has_no_value() -> None:
-    """A parent has not woken the behaviour yet, or it sleeps again."""
+def test_missing_output_has_no_value() -> None:
+    """The parent has not activated the behaviour, or deactivated it again."""
     facts = Facts()
     watch = ConditionWatch(c.OutputForm(output={"life/watch.is_falling": True}))
     seen: list[dict[str, object]] = [
