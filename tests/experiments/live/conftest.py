@@ -1,4 +1,4 @@
-"""A short live run, recorded once and then only read."""
+"""A short live run, recorded once for read-only use."""
 
 from pathlib import Path
 
@@ -23,11 +23,11 @@ def heat_head(folder: Path) -> None:
 
 @pytest.fixture(scope="session")
 def live_run(recorded: RecordedRuns) -> Path:
-    """Folder of 0.8 s of the preset `document`, the head heated after 0.4 s."""
+    """Run folder of 0.8 s of the preset `document`, the head heated after 0.4 s."""
     return recorded("live", heat_head)
 
 
 @pytest.fixture(scope="session")
 def recording(live_run: Path) -> ReplayedRun:
-    """The same as the page reads it; to be dressed takes half a second."""
+    """The run as read by the page; shared, since loading takes half a second."""
     return read_recording(live_run)

@@ -1,4 +1,4 @@
-"""However it ends: the run folder opens, the port is free, no process is left."""
+"""However a session ends: a readable run folder, a free port, no processes."""
 
 import os
 import shutil
@@ -50,7 +50,7 @@ class Session:
         )
 
     def left(self) -> set[int]:
-        """Return the processes of it that have not ended."""
+        """Return its processes that have not ended."""
         found = set()
         for folder in Path("/proc").glob("[0-9]*"):
             try:
@@ -58,14 +58,14 @@ class Session:
                     (folder / "stat").read_text("utf-8").rpartition(")")[2].split()
                 )
             except OSError:
-                continue  # it has just ended
+                continue  # the process has just ended
             state, session = after_name[0], int(after_name[3])
             if session == self.process.pid and state != "Z":
                 found.add(int(folder.name))
         return found
 
     def kill(self) -> None:
-        """End what is left of it, and what that has started meanwhile."""
+        """Kill the remaining processes, including ones started meanwhile."""
         wait_until(self._has_ended)
         self.process.communicate()
 
@@ -86,7 +86,7 @@ def wait_until(is_so: Callable[[], object]) -> None:
 
 @pytest.fixture
 def live(tmp_path: Path) -> Iterator[tuple[Session, str]]:
-    """A robot on a page, and the address that was said; it has run for a second."""
+    """A robot on a page, and the page's address, after running for a second."""
     session = Session(*LIVE, "smart", "--out", str(tmp_path / "live"))
     try:
         assert session.process.stdout is not None
@@ -99,7 +99,7 @@ def live(tmp_path: Path) -> Iterator[tuple[Session, str]]:
 
 
 def first_state(url: str) -> str:
-    """Return what the page is told first of a robot."""
+    """Return the first state sent to the page."""
     opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
     opener.open(url, timeout=LATEST_S).read()
     base = url.partition("/?")[0]
@@ -121,11 +121,11 @@ def is_free(url: str) -> bool:
 
 
 @pytest.mark.parametrize("number", [KILL, signal.SIGTERM, signal.SIGINT])
-def test_whatever_ends_the_server_nothing_is_left_and_the_run_opens(
+def test_ended_server_leaves_no_process_and_a_readable_run(
     live: tuple[Session, str], tmp_path: Path, number: signal.Signals
 ) -> None:
     session, url = live
-    assert len(session.left()) >= 2, "the server and its robot"
+    assert len(session.left()) >= 2, "expected the server and its robot"
     os.kill(session.process.pid, number)
     status = session.process.wait(timeout=LATEST_S)
     assert status == (-9 if number == KILL else 128 + number)
@@ -136,8 +136,8 @@ def test_whatever_ends_the_server_nothing_is_left_and_the_run_opens(
     assert run.frame.index[-1] > 0.5
 
 
-def test_the_end_does_not_promise_a_recording_that_is_not_there(tmp_path: Path) -> None:
-    """It ends as its address is printed, when the robots are still being built."""
+def test_end_message_names_a_recording_only_if_it_exists(tmp_path: Path) -> None:
+    """The run ends when its address is printed, before the robots are built."""
     words = ["fixed,smart", "--seconds", "0.001", "--out", str(tmp_path / "live")]
     session = Session(*LIVE, *words, stderr=subprocess.PIPE)
     try:
@@ -150,7 +150,7 @@ def test_the_end_does_not_promise_a_recording_that_is_not_there(tmp_path: Path) 
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
-def test_a_browser_that_is_killed_changes_nothing(
+def test_killed_browser_does_not_affect_the_robot(
     live: tuple[Session, str], tmp_path: Path
 ) -> None:
     session, url = live
@@ -165,7 +165,7 @@ def test_a_browser_that_is_killed_changes_nothing(
     )
     try:
         wait_until(lambda: len(browser.left()) > 3)
-        time.sleep(5.0)  # it is looking
+        time.sleep(5.0)  # time for the page to load
     finally:
         browser.kill()
     assert not browser.left()

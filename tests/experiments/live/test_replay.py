@@ -1,4 +1,4 @@
-"""A recording on the page: its player, and what it shows at a time."""
+"""A recording on the page: its player, and the moment shown at a time."""
 
 import json
 from dataclasses import replace
@@ -25,7 +25,7 @@ from nao_testbed.models import BadInput, UnknownName
 from nao_testbed.sim.recording.run_folder import read_run
 
 
-def test_a_player_goes_at_its_speed_and_stays_within_the_run() -> None:
+def test_player_keeps_its_speed_and_stays_within_the_run() -> None:
     player = Player(10.0)
     assert player.step(1.0) == (0.0, 0.0)
     player.act(GoOn(speed=4.0))
@@ -53,25 +53,25 @@ def test_a_player_goes_at_its_speed_and_stays_within_the_run() -> None:
         '{"do": "Pause", "speed": 1}',
     ],
 )
-def test_what_is_no_time_and_no_speed_is_refused(action: str) -> None:
+def test_invalid_time_or_speed_is_refused(action: str) -> None:
     with pytest.raises(BadInput):
         action_of(json.loads(action), PLAYER_ACTIONS)
 
 
-def test_a_recording_cannot_be_steered() -> None:
+def test_recording_cannot_be_steered() -> None:
     heat = {"do": "HeatNow", "joint": "HeadYaw", "degc": 70}
     assert isinstance(action_of(heat), HeatNow)
     with pytest.raises(UnknownName):
         action_of(heat, PLAYER_ACTIONS)
 
 
-def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+def test_invalid_run_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="is empty"):
         read_recording(tmp_path)
 
 
 @pytest.mark.requirement("JD-23")
-def test_a_moment_is_what_was_recorded_then(
+def test_moment_shows_the_recorded_values(
     live_run: Path, recording: ReplayedRun
 ) -> None:
     (event,) = recording.about()["events"]
@@ -86,8 +86,8 @@ def test_a_moment_is_what_was_recorded_then(
         np.testing.assert_allclose(moment.seen.q, row[names].to_numpy(float))
 
 
-def test_who_lies_has_fallen(live_run: Path) -> None:
-    """The base turns by 60 degrees about y in the last row of one that stood."""
+def test_lying_robot_counts_as_fallen(live_run: Path) -> None:
+    """The base is rotated by 60 degrees about y in the last row."""
     (trial,) = read_source(live_run).trials
     frame = trial.frame.copy()
     lies = np.array([0.0, np.sin(np.pi / 6.0), 0.0, np.cos(np.pi / 6.0)])

@@ -1,4 +1,4 @@
-"""Live from a moment of a recording: what it takes over, and what it refuses."""
+"""Live from a moment of a recording: state taken over, and refused recordings."""
 
 import dataclasses
 from pathlib import Path
@@ -43,7 +43,7 @@ def resumed(trial: RecordedTrial, time_s: float) -> ResumedCfg:
     return cfg
 
 
-def test_it_begins_with_the_temperatures_and_set_points_of_the_moment(
+def test_resumed_run_starts_with_recorded_temperatures_and_targets(
     trial: RecordedTrial,
 ) -> None:
     robot = resumed(trial, 0.2).load_robot()
@@ -57,7 +57,7 @@ def test_it_begins_with_the_temperatures_and_set_points_of_the_moment(
             np.testing.assert_allclose(moment.degc, wanted, atol=0.02)
             assert bool(moment.degc.max() > 60.0) is hot
             goal = row[[f"target.{name}" for name in robot.joint_names]]
-            run(live, 250)  # the way into a posture takes 2 s
+            run(live, 250)  # reaching a posture takes 2 s
             now = live.body.sim.read()
             np.testing.assert_allclose(now.target, goal.to_numpy(float), atol=1e-4)
             assert not live.moment().has_fallen
@@ -65,7 +65,7 @@ def test_it_begins_with_the_temperatures_and_set_points_of_the_moment(
             live.close("done")
 
 
-def test_its_setting_is_that_of_the_recording(trial: RecordedTrial) -> None:
+def test_resumed_setting_is_that_of_the_recording(trial: RecordedTrial) -> None:
     plan = plan_resumed([trial], 0.5)
     config: Any = trial.run.meta.config
     cfg = resumed(trial, 0.5)
@@ -76,8 +76,8 @@ def test_its_setting_is_that_of_the_recording(trial: RecordedTrial) -> None:
     assert plan.robot.posture(RECORDED).state == "Stand"
 
 
-def test_a_shift_is_left_to_the_controller(trial: RecordedTrial) -> None:
-    """What `minheat` had shifted it shifts again; kept in, it would be there twice."""
+def test_shift_is_removed_from_resumed_set_points(trial: RecordedTrial) -> None:
+    """The controller decides its shift again; a kept shift would count twice."""
     frame = trial.frame.copy()
     frame["shift.LHipRoll"] = 0.03
     cfg = resumed(dataclasses.replace(trial, frame=frame), 0.5)
@@ -88,7 +88,7 @@ def test_a_shift_is_left_to_the_controller(trial: RecordedTrial) -> None:
     assert np.count_nonzero(less) == 1
 
 
-def test_a_posture_like_none_that_is_stored_is_in_no_state(
+def test_posture_unlike_any_stored_one_has_no_state(
     trial: RecordedTrial,
 ) -> None:
     frame = trial.frame.copy()
@@ -98,7 +98,7 @@ def test_a_posture_like_none_that_is_stored_is_in_no_state(
     assert robot.posture(RECORDED).effectors == ()
 
 
-def test_what_a_recording_does_not_tell_is_refused(trial: RecordedTrial) -> None:
+def test_incomplete_recording_is_refused(trial: RecordedTrial) -> None:
     with pytest.raises(BadInput, match="lacks the robot setting"):
         plan_resumed([with_run(trial, config={})], 0.5)
     bare = trial.frame.drop(columns=["target.HeadYaw"])
@@ -113,7 +113,7 @@ def plans(show: Show) -> list[Any]:
 
 
 @pytest.mark.slow(covers=True)
-def test_a_show_ends_when_it_goes_live_and_not_for_who_lies(
+def test_replay_ends_when_going_live_unless_the_robot_lies(
     live_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     show = Show(live_run)
@@ -130,12 +130,12 @@ def test_a_show_ends_when_it_goes_live_and_not_for_who_lies(
     show._do(0, LiveFromHere())
     (first,) = plans(show)
     assert first.at_s == pytest.approx(0.6)
-    show._do(0, LiveFromHere())  # of a second robot, or a second tab
+    show._do(0, LiveFromHere())  # from a second robot or tab
     assert plans(show) == [first]
 
 
 @pytest.mark.slow(covers=True)
-def test_what_is_live_is_steered_as_ever(trial: RecordedTrial, tmp_path: Path) -> None:
+def test_resumed_robot_can_be_steered(trial: RecordedTrial, tmp_path: Path) -> None:
     (tmp_path / "again").mkdir()
     cfg = dataclasses.replace(resumed(trial, 0.8), folder=tmp_path / "again")
     live = LiveRobot(play_of(cfg))

@@ -1,4 +1,4 @@
-"""A live run that nobody touches is the same to the bit with and without viewers."""
+"""A live run without actions is bit-identical with and without viewers."""
 
 import sys
 import threading
@@ -25,7 +25,7 @@ LATEST_S = 180.0
 
 
 def look(url: str, seen: list[int]) -> None:
-    """Look as a tab does, at states and the 3-D view, until the server ends."""
+    """Receive states and the 3-D view, as a tab does, until the server ends."""
     opener = build_opener(cookies := HTTPCookieProcessor())
     opener.open(url, timeout=LATEST_S).read()
     base = url.partition("/?")[0]
@@ -68,7 +68,7 @@ def run_and_look(folder: Path, *, tabs: int) -> Run:
 
 @pytest.mark.slow(covers=False)
 @pytest.mark.skipif(sys.platform == "win32", reason="ended by a signal")
-def test_with_viewers_the_run_is_the_same_to_the_bit(tmp_path: Path) -> None:
+def test_run_with_viewers_is_bit_identical(tmp_path: Path) -> None:
     alone = run_and_look(tmp_path / "alone", tabs=0).frame
     watched = run_and_look(tmp_path / "watched", tabs=2).frame
     n = min(len(alone), len(watched))

@@ -1,6 +1,6 @@
-"""`naoqi serve --live`: what it refuses, and a person beside a program.
+"""`naoqi serve --live`: refused options, and a user beside a program.
 
-A process of its own runs it; a program moves the head by `qi` meanwhile.
+The server runs in its own process while a program moves the head through `qi`.
 """
 
 import importlib.util
@@ -64,13 +64,11 @@ def refused(*words: str) -> str:
         (("--live", "--log", "runs/none"), "--live has no effect with --log"),
     ],
 )
-def test_options_that_do_not_go_together_are_refused(
-    words: tuple[str, ...], part: str
-) -> None:
+def test_incompatible_options_are_refused(words: tuple[str, ...], part: str) -> None:
     assert part in refused(*words)
 
 
-def test_without_the_page_s_extra_it_says_what_to_install(
+def test_missing_page_extra_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     find = importlib.util.find_spec
@@ -85,7 +83,7 @@ def test_without_the_page_s_extra_it_says_what_to_install(
 
 
 @pytest.mark.slow(covers=False)
-def test_a_port_that_is_taken_is_refused_before_anything_is_recorded(
+def test_port_in_use_is_refused_before_recording(
     tmp_path: Path,
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -149,12 +147,12 @@ def served(tmp_path: Path) -> Iterator[Served]:
 
 @pytest.mark.slow(covers=False)
 @pytest.mark.requirement("JD-23")
-def test_a_person_takes_the_head_from_a_program(
+def test_user_takes_the_head_from_a_program(
     served: Served,
     browser: "Browser",  # noqa: F811
     tmp_path: Path,
 ) -> None:
-    """The 3-D view is left out; who comes without the key stays out."""
+    """Without the 3-D view; a request without the key is refused."""
     action = Request(
         served.page.partition("?")[0] + "do",
         data=b'{"robot": 0, "do": "Take", "resource": "Head"}',

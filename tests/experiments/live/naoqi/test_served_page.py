@@ -1,4 +1,4 @@
-"""A person at the page of a served robot: one more owner, whom programs read of."""
+"""The page of a served robot: its user is one more owner, named in errors."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.slow(covers=True)  # a page, and programs with threads
 
 
 class World:
-    """A served robot whose slots the test runs, a program's client, and the page."""
+    """Served robot with a client and a page, advanced slot by slot by the test."""
 
     def __init__(self, folder: Path | None = None, *, has_page: bool = True) -> None:
         (trial,) = plan_trials(HeatCfg(controllers=("smart",), preset=None))
@@ -67,7 +67,7 @@ class World:
             self.served.step()
 
     def moment(self) -> Moment:
-        """Return the first moment of a slot to come."""
+        """Return the first moment of a future slot."""
         now_s = self.served.time_s
         for _ in range(20):
             self.served.step()
@@ -77,7 +77,7 @@ class World:
         raise AssertionError("no moment")
 
     def do(self, action: Any) -> str:
-        """Do it as the page does; return what is told since."""
+        """Perform an action of the page; return the messages since."""
         assert self.link.send(action)
         self.run(0.02)
         return "\n".join(self.live.moment().said[-3:])
@@ -104,7 +104,7 @@ def world(shared: World) -> Iterator[World]:
     shared.run(1.0)
 
 
-def test_who_gave_way_is_told_at_once_and_its_program_reads_by_whom(
+def test_preempted_program_is_notified_at_once_with_the_owner(
     world: World,
 ) -> None:
     motion = world.ask("ALMotion")
@@ -125,7 +125,7 @@ def test_who_gave_way_is_told_at_once_and_its_program_reads_by_whom(
     assert "HeadYaw was taken away by operator" in str(moving.exception())
 
 
-def test_a_program_waits_for_the_operator_and_its_reactive_targets_say_who(
+def test_program_waits_for_operator_and_targets_report_it(
     world: World,
 ) -> None:
     motion = world.ask("ALMotion")
@@ -146,7 +146,7 @@ def test_a_program_waits_for_the_operator_and_its_reactive_targets_say_who(
     assert motion("getAngles", "HeadYaw", False) == [pytest.approx(0.4)]
 
 
-def test_another_controller_stays_within_the_stiffness_that_programs_set(
+def test_new_controller_respects_the_stiffness_of_programs(
     world: World,
 ) -> None:
     motion = world.ask("ALMotion")
@@ -162,7 +162,7 @@ def test_another_controller_stays_within_the_stiffness_that_programs_set(
     world.do(ChangeController(controller="smart"))
 
 
-def test_lights_are_taken_and_a_push_needs_no_token(world: World) -> None:
+def test_lights_can_be_taken_and_a_push_needs_no_token(world: World) -> None:
     leds = world.ask("ALLeds")
     fading = leds("fadeRGB", "FaceLeds", "red", 0.5)
     world.run(0.1)
@@ -184,7 +184,7 @@ def test_lights_are_taken_and_a_push_needs_no_token(world: World) -> None:
     assert moved > 1e-5
 
 
-def test_a_text_is_cut_off_by_who_takes_the_voice(world: World) -> None:
+def test_speech_ends_when_the_voice_is_taken(world: World) -> None:
     speech = world.ask("ALTextToSpeech")
     said = speech("say", "one two three four five six seven eight nine ten eleven")
     world.run(0.5)
@@ -197,7 +197,7 @@ def test_a_text_is_cut_off_by_who_takes_the_voice(world: World) -> None:
     assert done.result() is None
 
 
-def test_no_forecast_while_a_program_moves(world: World) -> None:
+def test_forecast_is_refused_while_a_program_moves(world: World) -> None:
     moving = world.ask("ALMotion")("angleInterpolation", "HeadYaw", 0.5, 9.0, True)
     world.run(0.1)
     said = world.do(Foresee())
@@ -214,8 +214,8 @@ def test_no_forecast_while_a_program_moves(world: World) -> None:
     assert not forecast.falls
 
 
-def test_a_page_that_nobody_uses_changes_nothing_and_may_end(tmp_path: Path) -> None:
-    """The same robot bit for bit; when the page's process ends it goes on."""
+def test_unused_page_changes_nothing_and_may_end(tmp_path: Path) -> None:
+    """The run is bit-identical, and continues when the page's process ends."""
     for i in range(2):
         (tmp_path / str(i)).mkdir()
     worlds = [World(tmp_path / str(i), has_page=bool(i)) for i in range(2)]

@@ -1,4 +1,4 @@
-"""The door: who has no key, a foreign page, or asks viser itself stays out."""
+"""Access control of the page: key, origin, and no direct access to viser."""
 
 import http.client
 import json
@@ -55,14 +55,14 @@ class Served:
         return answer, text
 
     def has_viewers(self, count: int) -> bool:
-        """Whether so many look, within a while."""
+        """Return True if the viewer count is reached in time."""
         end = time.monotonic() + 20.0
         while self.api.viewers != count and time.monotonic() < end:
             time.sleep(0.01)
         return self.api.viewers == count
 
     def want(self, body: str, **changed: str) -> tuple[int, str]:
-        """Post a request as our page does, but for some headers; empty: without it."""
+        """Post a request like the page, with changed headers; empty removes one."""
         headers = {"Origin": f"http://127.0.0.1:{self.port}", "Cookie": self.cookie}
         headers = {k: v for k, v in (headers | changed).items() if v}
         answer, text = self.ask("POST", "/do", body, headers)
@@ -90,7 +90,7 @@ def served() -> Iterator[Served]:
         yield Served(url.port, key, viser.get_port(), wanted, api)
 
 
-def test_the_key_opens_and_the_cookie_keeps_it(served: Served) -> None:
+def test_key_sets_a_cookie_that_gives_access(served: Served) -> None:
     answer = served.get(f"/?key={served.key}")
     assert answer.status == 303
     cookie = answer.getheader("set-cookie") or ""
@@ -109,18 +109,18 @@ def test_the_key_opens_and_the_cookie_keeps_it(served: Served) -> None:
     "path",
     ["/", "/view/", "/?key=wrong", "/view/?darkMode", "/about", "/state", "/picture"],
 )
-def test_without_the_key_nothing_is_shown(served: Served, path: str) -> None:
+def test_page_is_refused_without_the_key(served: Served, path: str) -> None:
     assert served.get(path).status == 401
     assert served.get(path, Cookie=served.cookie + "x").status == 401
 
 
-def test_another_name_of_this_machine_is_refused(served: Served) -> None:
-    """DNS rebinding: a stranger's name that points here."""
+def test_other_host_name_is_refused(served: Served) -> None:
+    """DNS rebinding: a foreign host name that points to this machine."""
     answer = served.get("/", Host=f"evil.example:{served.port}", Cookie=served.cookie)
     assert answer.status == 421
 
 
-def test_a_page_of_ours_reaches_viser(served: Served) -> None:
+def test_own_page_reaches_viser(served: Served) -> None:
     with connect(
         f"ws://127.0.0.1:{served.port}/view",
         origin=f"http://127.0.0.1:{served.port}",  # type: ignore[arg-type]  # a NewType
@@ -133,8 +133,8 @@ def test_a_page_of_ours_reaches_viser(served: Served) -> None:
     assert served.has_viewers(0)
 
 
-def test_who_looks_is_counted_until_it_leaves(served: Served) -> None:
-    """While nobody does, robots tell of themselves once a second."""
+def test_viewers_are_counted_until_they_leave(served: Served) -> None:
+    """Without viewers, robots send their state once a second."""
     tabs = []
     for count in (1, 2):
         tab = http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)
@@ -150,7 +150,7 @@ def test_who_looks_is_counted_until_it_leaves(served: Served) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/view/", "/state", "/picture"])
-def test_a_foreign_page_reads_nothing(served: Served, path: str) -> None:
+def test_foreign_page_cannot_read(served: Served, path: str) -> None:
     for origin in ("http://evil.example", "null", "http://127.0.0.1:1"):
         headers = {"Cookie": served.cookie, "Origin": origin}
         answer, text = served.ask("GET", path, None, headers)
@@ -167,7 +167,7 @@ def test_a_foreign_page_reads_nothing(served: Served, path: str) -> None:
         ("http://evil.example:{port}", "evil.example:{port}", True),
     ],
 )
-def test_a_foreign_page_gets_no_socket(
+def test_foreign_page_gets_no_socket(
     served: Served, origin: str | None, host: str | None, has_cookie: bool
 ) -> None:
     headers = {"Cookie": served.cookie} if has_cookie else {}
@@ -187,7 +187,7 @@ def test_a_foreign_page_gets_no_socket(
     assert b"only a page of this server" in body
 
 
-def test_viser_itself_answers_to_nobody_else(served: Served) -> None:
+def test_viser_refuses_direct_connections(served: Served) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", served.viser_port, timeout=20)
     connection.request("GET", "/")
     assert connection.getresponse().status == 403
@@ -205,7 +205,7 @@ def test_viser_itself_answers_to_nobody_else(served: Served) -> None:
 PUSH = {"do": "PushNow", "direction_deg": 0, "force_n": 5, "duration_s": 0.2}
 
 
-def test_a_request_of_our_page_reaches_its_robots(served: Served) -> None:
+def test_request_of_the_own_page_reaches_its_robots(served: Served) -> None:
     del served.wanted[:]
     push = PushNow(direction_deg=0.0, force_n=5.0, duration_s=0.2)
     assert served.want(json.dumps({"robot": 1, **PUSH}))[0] == 202
@@ -226,7 +226,7 @@ def test_a_request_of_our_page_reaches_its_robots(served: Served) -> None:
     ],
     ids=str,
 )
-def test_a_request_of_a_stranger_goes_nowhere(
+def test_request_without_origin_or_key_is_refused(
     served: Served, changed: dict[str, str], status: int
 ) -> None:
     del served.wanted[:]
@@ -261,7 +261,7 @@ def test_a_request_of_a_stranger_goes_nowhere(
         ('{"do": "Light", "leds": "Leds", "colour": "red"}', "#rrggbb"),
     ],
 )
-def test_a_malformed_request_is_refused_with_the_reason(
+def test_malformed_request_is_refused_with_the_reason(
     served: Served, body: str, word: str
 ) -> None:
     del served.wanted[:]
@@ -271,7 +271,7 @@ def test_a_malformed_request_is_refused_with_the_reason(
     assert not served.wanted
 
 
-def test_what_is_too_long_or_too_much_is_dropped(served: Served) -> None:
+def test_too_long_or_too_many_requests_are_dropped(served: Served) -> None:
     del served.wanted[:]
     assert served.want(" " * 5000)[0] == 413
     statuses = {
@@ -282,7 +282,7 @@ def test_what_is_too_long_or_too_much_is_dropped(served: Served) -> None:
 
 
 @pytest.mark.parametrize("robot", ["0", "-1", "<b>", "999999999999999999999"])
-def test_a_picture_that_nobody_took_is_not_found(served: Served, robot: str) -> None:
+def test_missing_picture_is_not_found(served: Served, robot: str) -> None:
     query = urlencode({"robot": robot})
     path, cookie = f"/picture?{query}", {"Cookie": served.cookie}
     answer, text = served.ask("GET", path, None, cookie)
@@ -290,8 +290,8 @@ def test_a_picture_that_nobody_took_is_not_found(served: Served, robot: str) -> 
     assert "TakePicture" in json.loads(text)["error"]
 
 
-def test_names_travel_as_text(served: Served) -> None:
-    """JSON with its own type and `nosniff`; the page puts it into `textContent`."""
+def test_names_are_sent_as_json_text(served: Served) -> None:
+    """JSON type and `nosniff`; the page assigns it to `textContent`."""
     answer, text = served.ask("GET", "/about", None, {"Cookie": served.cookie})
     assert answer.getheader("content-type") == "application/json"
     assert answer.getheader("x-content-type-options") == "nosniff"
@@ -299,8 +299,8 @@ def test_names_travel_as_text(served: Served) -> None:
 
 
 @pytest.mark.slow(covers=False)
-def test_the_page_needs_nothing_that_its_extra_lacks() -> None:
-    """The client of the reservation server has an extra of its own."""
+def test_page_needs_only_the_packages_of_its_extra() -> None:
+    """The client of the reservation server has its own extra."""
     server = "nao_testbed.experiments.server.server"
     code = f"import sys; sys.modules['httpx'] = None; import {server}"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,7 +1,7 @@
-"""Panels of a package of others, in a browser; the page knows nothing of them.
+"""Panels of an external package in a browser; the page has no code for them.
 
-The package is on the path as an installed one is, with its entry points: the controller
-of `examples/third_party_controller`, and a schema.
+The package is on the path with its entry points, like an installed package: the
+controller of `examples/third_party_controller`, and a schema.
 """
 
 import os
@@ -50,7 +50,7 @@ class Watch(PerceptiveSchema[NoParameters]):
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put the package on the path of processes that are started from now on."""
+    """Put the package on the path of processes started afterwards."""
     site = tmp_path / "site"
     about = site / "cool_ankles-1.0.0.dist-info"
     about.mkdir(parents=True)
@@ -67,12 +67,12 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow(covers=False)
 @pytest.mark.requirement("JD-25")
-def test_a_controller_and_a_schema_of_others_show_panels(
+def test_external_controller_and_schema_show_panels(
     installed: None,
     tmp_path: Path,
     browser: "Browser",  # noqa: F811
 ) -> None:
-    """A setting is changed and refused; what is written in it is shown as text."""
+    """A setting is changed and an invalid value refused; its text is escaped."""
     words = ("--controllers", "cool_ankles", "--out")
     with run_live(*words, folder=tmp_path / "live") as live:
         page = browser.new_page(viewport={"width": 1024, "height": 900})

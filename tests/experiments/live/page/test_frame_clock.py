@@ -1,4 +1,4 @@
-"""Pictures keep their rate whatever drawing one takes."""
+"""Pictures keep their rate, independent of the drawing time."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from nao_testbed.experiments.live.page.scene import FRAME_S, FrameClock
 
 
 class Clock:
-    """Time that passes only by sleeping and drawing."""
+    """Clock that advances only by sleeping and drawing."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -23,7 +23,7 @@ class Clock:
 @pytest.mark.parametrize(
     ("drawing_s", "period_s"), [(0.0, FRAME_S), (0.03, FRAME_S), (0.1, 0.1)]
 )
-def test_drawing_does_not_slow_pictures_until_it_takes_longer_than_one(
+def test_frame_period_is_kept_unless_drawing_takes_longer(
     drawing_s: float, period_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock()
@@ -35,7 +35,7 @@ def test_drawing_does_not_slow_pictures_until_it_takes_longer_than_one(
     assert clock.now - 100.0 == pytest.approx(50 * period_s)
 
 
-def test_pictures_missed_in_a_break_are_left_out(
+def test_frames_missed_in_a_pause_are_skipped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = Clock()

@@ -1,6 +1,6 @@
-"""The page in a browser: robots live, steered, nothing asked of other machines.
+"""The live page in a browser: view and steer robots without external requests.
 
-A process of its own runs it, as a person would, and Ctrl-C ends it.
+The command runs in its own process, and Ctrl-C ends it.
 """
 
 import os
@@ -46,7 +46,7 @@ def live(tmp_path: Path) -> Iterator[Live]:
 
 @contextmanager
 def run_live(*words: str, folder: Path) -> Iterator[Live]:
-    """Run the command with `folder` as its last word; it is ended afterwards."""
+    """Run the command with `folder` as its last word; end it afterwards."""
     known = (
         sys.executable,
         "-m",
@@ -71,7 +71,7 @@ def run_live(*words: str, folder: Path) -> Iterator[Live]:
 
 
 def wait_until(page: "Page", is_so: Callable[[], bool]) -> None:
-    """Wait for what changes slowly; the content policy forbids `wait_for_function`."""
+    """Poll for slow changes, since the content policy forbids `wait_for_function`."""
     for _ in range(100):
         if is_so():
             return
@@ -81,7 +81,7 @@ def wait_until(page: "Page", is_so: Callable[[], bool]) -> None:
 
 @pytest.mark.slow(covers=False)
 @pytest.mark.requirement("JD-23")
-def test_a_person_sees_steers_and_ends_it(
+def test_user_watches_steers_and_ends_a_robot(
     live: Live,
     browser: "Browser",  # noqa: F811
 ) -> None:
@@ -132,7 +132,7 @@ def test_nothing_covers_the_robots_on_a_phone(
     live: Live,
     browser: "Browser",  # noqa: F811
 ) -> None:
-    """The sheet of viser has nothing that this page lacks."""
+    """The control panel of viser is hidden, since the page replaces it."""
     page = browser.new_page(viewport={"width": 390, "height": 844})
     page.set_default_timeout(WAIT_MS)
     page.goto(live.url)
@@ -144,13 +144,13 @@ def test_nothing_covers_the_robots_on_a_phone(
 
 
 @pytest.mark.slow(covers=False)
-def test_the_page_tells_which_joint_is_off_and_what_it_is_worth(
+def test_page_shows_misaligned_joints_and_their_savings(
     tmp_path: Path,
     browser: "Browser",  # noqa: F811
 ) -> None:
-    """The 3-D view is left out.
+    """Without the 3-D view.
 
-    Ten joints of the preset are off; put right, a hip that pitches saves most.
+    Ten joints of the preset are misaligned; correcting a hip pitch saves most.
     """
     with run_live(
         "--preset", "document", "--controllers", "fixed", "--out", folder=tmp_path / "l"
@@ -162,7 +162,7 @@ def test_the_page_tells_which_joint_is_off_and_what_it_is_worth(
         page.goto(live.url)
         page.get_by_text("hottest: LAnklePitch").first.wait_for()
         page.get_by_role("tab", name="Sensors").click()
-        page.locator("#chosen", has_text="LAnklePitch").wait_for()  # the hottest
+        page.locator("#chosen", has_text="LAnklePitch").wait_for()  # the hottest joint
         page.locator('tr[data-joint="LHipPitch"]', has_text="0.88").wait_for()
         page.get_by_role("tab", name="Forecast").click()
         page.get_by_role("button", name="Forecast the next 15 minutes").click()
@@ -186,7 +186,7 @@ def test_the_page_tells_which_joint_is_off_and_what_it_is_worth(
         assert names[:2] == ["none", "LHipPitch"]
         assert watts[1:] == sorted(watts[1:])
         assert watts[1] < 0.8 * watts[0]
-        page.wait_for_timeout(2500)  # who asks at once is told to wait
+        page.wait_for_timeout(2500)  # a second request too soon is refused
         rows.nth(1).click()
         page.locator("#outcome", has_text="error of LHipPitch 0°").wait_for()
         assert not [fault for fault in heard.faults if "ERR_FAILED" not in fault]
@@ -195,11 +195,11 @@ def test_the_page_tells_which_joint_is_off_and_what_it_is_worth(
 
 @pytest.mark.slow(covers=False)
 @pytest.mark.requirement("JD-23", "JD-24")
-def test_two_tabs_of_one_robot_of_which_one_dies(
+def test_two_tabs_show_the_same_robot_and_one_may_close(
     live: Live,
     browser: "Browser",  # noqa: F811
 ) -> None:
-    """What one tab does the other one sees; the 3-D view is left out of both."""
+    """Actions of one tab appear in the other; without the 3-D view."""
     context = browser.new_context(viewport={"width": 1024, "height": 900})
     context.set_default_timeout(WAIT_MS)
     context.route("**/view/*", lambda route: route.abort())
@@ -257,12 +257,12 @@ def test_two_tabs_of_one_robot_of_which_one_dies(
 
 @pytest.mark.slow(covers=False)
 @pytest.mark.requirement("JD-23")
-def test_a_recording_is_scrubbed_to_an_event(
+def test_recording_is_scrubbed_to_an_event(
     live_run: Path,
     browser: "Browser",  # noqa: F811
     tmp_path: Path,
 ) -> None:
-    """A joint was heated after 0.4 s of 0.8; the 3-D view is left out."""
+    """A joint is heated at 0.4 s of 0.8 s; without the 3-D view."""
     folder = Path(shutil.copytree(live_run, tmp_path / "run"))
     with run_live("--replay", folder=folder) as shown:
         page = browser.new_page(viewport={"width": 1024, "height": 900})
@@ -293,7 +293,7 @@ def test_a_recording_is_scrubbed_to_an_event(
         page.get_by_label("forward 1 s").click()
         page.locator("#clock", has_text="0.8 of 0.8 s").wait_for()
         page.get_by_role("button", name="Live from here").click()
-        page.locator("#tab-steer").wait_for()  # the same address, another server
+        page.locator("#tab-steer").wait_for()  # the same address with another server
         page.get_by_text("hottest: HeadYaw").first.wait_for()
         page.get_by_role("button", name="Take").first.click()
         page.get_by_text("Head taken").wait_for()
@@ -317,11 +317,11 @@ expect:
 
 @pytest.mark.slow(covers=False)
 @pytest.mark.requirement("JD-23")
-def test_a_scenario_holds_the_head_until_a_priority_takes_it(
+def test_scenario_holds_the_head_until_it_is_preempted(
     browser: "Browser",  # noqa: F811
     tmp_path: Path,
 ) -> None:
-    """Who is refused reads the holder's name; the 3-D view is left out."""
+    """The refusal names the holder; without the 3-D view."""
     file = tmp_path / "looking.yaml"
     file.write_text(SCENARIO, "utf-8")
     with run_live(str(file), "--out", folder=tmp_path / "live") as live:
@@ -345,7 +345,7 @@ def test_a_scenario_holds_the_head_until_a_priority_takes_it(
         page.locator("#tab-who").click()
         row = page.locator("#holds tr", has_text="Head (2)")
         row.get_by_text("operator (9, lock)").wait_for()
-        row.get_by_text("Looker (").wait_for()  # it waits
+        row.get_by_text("Looker (").wait_for()  # the scenario waits
         spans = page.locator("#spans .span", has_text="Head").locator(".bar span")
         assert spans.all_inner_texts() == ["Looker", "operator"]
         row.click()

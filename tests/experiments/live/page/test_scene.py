@@ -1,4 +1,4 @@
-"""The robots in 3-D show what a moment holds."""
+"""The 3-D scene shows the values of a moment."""
 
 import dataclasses
 import secrets
@@ -18,7 +18,7 @@ __all__ = ["make_live"]
 
 
 @pytest.mark.requirement("JD-23")
-def test_forces_lights_and_what_is_said_are_those_of_the_moment(
+def test_forces_lights_and_speech_are_those_of_the_moment(
     make_live: MakeLive,
 ) -> None:
     live = make_live()
@@ -28,7 +28,7 @@ def test_forces_lights_and_what_is_said_are_those_of_the_moment(
     links = np.array([sensor.link for sensor in robot.force_sensors])
     left = links == "l_ankle"
     fsr = np.where(left, 0.0, 1.0)
-    fsr[np.flatnonzero(left)[2]] = 12.0  # the left foot stands on one sensor
+    fsr[np.flatnonzero(left)[2]] = 12.0  # force on a single sensor of the left foot
     lights = np.zeros_like(moment.lights)
     lights[-1] = 1.0
     moment = dataclasses.replace(
@@ -58,7 +58,7 @@ def test_forces_lights_and_what_is_said_are_those_of_the_moment(
         assert not figure._said.visible
 
 
-def test_a_ring_grows_with_the_heat_that_is_made_for_nothing(
+def test_ring_grows_with_the_useless_heat(
     make_live: MakeLive,
 ) -> None:
     live = make_live()

@@ -1,4 +1,4 @@
-"""A NAOqi robot whose services are called in this process, in its own time."""
+"""NAOqi robot whose services are called in this process, on a simulated clock."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -30,7 +30,7 @@ class _Remote:
 
 
 class InProcess(Connection):
-    """Calls the services of a client without a wire; notes each call."""
+    """Connection that calls the services directly; records each call."""
 
     def __init__(self, client: NaoqiClient) -> None:
         self.client = client
@@ -53,7 +53,7 @@ class InProcess(Connection):
 
 
 class Endpoint:
-    """A served robot whose slots run while its client sleeps."""
+    """Served robot that advances while its client sleeps."""
 
     def __init__(self, **setting: Any) -> None:
         cfg = HeatCfg(controllers=("fixed",), preset=None, **setting)

@@ -1,4 +1,4 @@
-"""The robot interface over NAOqi, on our endpoint, slot by slot."""
+"""The robot interface over NAOqi on our endpoint, slot by slot."""
 
 from collections import Counter
 from contextlib import closing
@@ -36,7 +36,7 @@ def shifted(robot: NaoqiRobot, by: float = 0.03) -> Command:
     )
 
 
-def test_a_period_is_one_list_read_and_one_alias_write(endpoint: Endpoint) -> None:
+def test_period_makes_one_list_read_and_one_alias_write(endpoint: Endpoint) -> None:
     robot, connection = endpoint.connect()
     loop = Loop(robot, make_controller("minheat"), None)
     loop.cycle()
@@ -46,8 +46,8 @@ def test_a_period_is_one_list_read_and_one_alias_write(endpoint: Endpoint) -> No
     assert robot.n_late == 0
 
 
-def test_a_write_reaches_all_servos_in_one_slot_within_two(endpoint: Endpoint) -> None:
-    """Skew 0: of set-points, and of stiffness."""
+def test_write_reaches_all_servos_in_one_slot_within_two(endpoint: Endpoint) -> None:
+    """No skew, for set-points and stiffness."""
     robot, _ = endpoint.connect()
     robot.take_control()
     command = shifted(robot)
@@ -76,19 +76,19 @@ def test_observations_are_those_of_the_robot(endpoint: Endpoint) -> None:
     told, seen = robot.read(), endpoint.sim.read()
     for name in ("q", "target", "stiffness", "temperature", "fsr", "accelerometer"):
         here, there = getattr(told, name), getattr(seen, name)
-        if name == "q":  # one key for the motor of two joints
+        if name == "q":  # two joints share the key of their motor
             index = robot.robot.joint_index("RHipYawPitch")
             here, there = np.delete(here, index), np.delete(there, index)
         np.testing.assert_allclose(here, there, rtol=1e-6, atol=1e-6, err_msg=name)
     size = np.abs(seen.current)
-    assert (np.abs(told.current) <= size + 1e-6).all()  # less: the sign is not sure
+    assert (np.abs(told.current) <= size + 1e-6).all()  # less if the sign is unsure
     strong = size > 0.05
     np.testing.assert_allclose(
         told.current[strong], seen.current[strong], rtol=1e-6, atol=1e-6
     )
 
 
-def test_values_age_while_the_robot_stands_still_in_time(endpoint: Endpoint) -> None:
+def test_observations_age_while_the_robot_clock_stops(endpoint: Endpoint) -> None:
     robot, _ = endpoint.connect()
     now = [endpoint.served.time_s]
     robot._local_clock = lambda: now[0]
@@ -104,7 +104,7 @@ def test_values_age_while_the_robot_stands_still_in_time(endpoint: Endpoint) -> 
 
 
 def follow(endpoint: Endpoint, seconds: float) -> Any:
-    """Return times, set-points and stiffness of the servos, slot by slot."""
+    """Return times, set-points and stiffness of the servos in each slot."""
     rows = []
     for _ in range(round(seconds / 0.01)):
         endpoint.served.slot()
@@ -114,10 +114,10 @@ def follow(endpoint: Endpoint, seconds: float) -> Any:
 
 
 @pytest.mark.parametrize("ends", ["hangs", "is killed", "is killed in a call"])
-def test_a_robot_goes_home_by_itself(endpoint: Endpoint, ends: str) -> None:
-    """It holds for 0.1 s, and goes on a straight line for 1 s.
+def test_robot_returns_home_without_its_client(endpoint: Endpoint, ends: str) -> None:
+    """It holds for 0.1 s, then returns on a straight line for 1 s.
 
-    A call on its way when the connection ends may reach the DCM after the client left.
+    A call during disconnection may reach the DCM after the client has left.
     """
     robot, connection = endpoint.connect()
     robot.take_control()
@@ -144,7 +144,7 @@ def test_a_robot_goes_home_by_itself(endpoint: Endpoint, ends: str) -> None:
     np.testing.assert_allclose(stiffness[-1], robot.home_stiffness, atol=1e-6)
 
 
-def test_given_back_it_is_as_it_was_found(endpoint: Endpoint) -> None:
+def test_returning_control_restores_the_robot(endpoint: Endpoint) -> None:
     robot, connection = endpoint.connect()
     motion = connection.service("ALMotion")
     motion.setStiffnesses("Body", 0.9)
@@ -160,11 +160,11 @@ def test_given_back_it_is_as_it_was_found(endpoint: Endpoint) -> None:
     np.testing.assert_allclose(endpoint.served.stiffness.user, before, atol=1e-6)
     np.testing.assert_allclose(endpoint.sim.read().target, robot.home_target, atol=1e-6)
     connection.calls.clear()
-    robot.return_control()  # once is enough
+    robot.return_control()  # the second call does nothing
     assert connection.calls == []
 
 
-def test_a_limit_of_current_bounds_the_stiffness(endpoint: Endpoint) -> None:
+def test_current_limit_bounds_the_stiffness(endpoint: Endpoint) -> None:
     robot, _ = endpoint.connect()
     n = len(robot.robot.joints)
     robot.write(Command(stiffness=np.ones(n), current_limit=np.full(n, 0.3)))
@@ -175,7 +175,7 @@ def test_a_limit_of_current_bounds_the_stiffness(endpoint: Endpoint) -> None:
     assert endpoint.sim.read().stiffness[knee] == pytest.approx(0.3 / most, abs=1e-6)
 
 
-def test_what_it_cannot_command_is_refused(endpoint: Endpoint) -> None:
+def test_unsupported_commands_are_refused(endpoint: Endpoint) -> None:
     robot, connection = endpoint.connect()
     led = robot.robot.leds[0]
     setting = LedSetting(colours=np.zeros(led.n_channels))
@@ -187,10 +187,10 @@ def test_what_it_cannot_command_is_refused(endpoint: Endpoint) -> None:
     assert connection.calls == []
 
 
-def test_nothing_passes_the_gate_without_a_token_on_this_door_either(
+def test_robot_interface_writes_only_with_valid_tokens(
     endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A joint that another owner has stays his; the supervisor notices."""
+    """A joint held by another owner is not written; the supervisor stops the run."""
     body = endpoint.served.body
     ledger, gate = body.ledger, body.gate
     ledger.add_owner(Owner(name="urgent", priority=9), ledger.tick)
@@ -224,7 +224,7 @@ def test_nothing_passes_the_gate_without_a_token_on_this_door_either(
     assert "HeadYaw" not in written
 
 
-def test_a_robot_at_an_address_is_a_source_like_others() -> None:
+def test_naoqi_source_has_no_goal() -> None:
     found = NaoqiSource(url="naoqi://10.0.0.2:9559")
     assert found.goal(load_robot()) is None
 
@@ -236,7 +236,7 @@ def heat_of_legs(sim: Any) -> float:
 
 
 def heat_in_a_run(robot: PacedRobot, sim: Any, controller: str, minutes: float) -> Any:
-    """Return the heat of the legs: the program knows nothing of where they are."""
+    """Return the heat of the legs over a run of the controller."""
     before = heat_of_legs(sim)
     run_for(Loop(robot, make_controller(controller), None), 60.0 * minutes)
     return heat_of_legs(sim) - before
@@ -248,8 +248,8 @@ SETTING: Any = {"misalignment_deg": {"LAnklePitch": 2.0}, "seed": 0}
 @pytest.mark.slow
 @pytest.mark.requirement("JD-17")
 @pytest.mark.parametrize("controller", ["smart", "minheat"])
-def test_the_same_controller_runs_in_process_and_over_naoqi(controller: str) -> None:
-    """Heat of the legs within 3 %, same seed; the robot is configuration."""
+def test_same_controller_runs_in_process_and_over_naoqi(controller: str) -> None:
+    """Heat of the legs within 3 % at the same seed; only the source differs."""
     (trial,) = plan_trials(HeatCfg(controllers=("fixed",), preset=None, **SETTING))
     model = trial.load_robot()
     with closing(SimulatedRobot(model, trial.simulation, trial.posture)) as sim:

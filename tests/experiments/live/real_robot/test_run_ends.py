@@ -1,4 +1,4 @@
-"""How a run ends over a real connection, and what the robot has afterwards."""
+"""How a run over a real connection ends, and the state of the robot afterwards."""
 
 import json
 import os
@@ -33,7 +33,7 @@ while dcm.getTime(0) < end:
 
 @dataclass
 class Both:
-    """An endpoint, and a run on it that has taken the robot."""
+    """Endpoint, and a run that controls its robot."""
 
     endpoint: subprocess.Popen[str]
     run: subprocess.Popen[str]
@@ -41,12 +41,12 @@ class Both:
     url: str
 
     def said(self) -> str:
-        """Wait for the run's end; return what it said."""
+        """Wait for the end of the run; return its output."""
         out, err = self.run.communicate(timeout=60)
         return out + err
 
     def robot(self) -> Any:
-        """Let 3 s of its clock pass, end the endpoint, return what it recorded."""
+        """Advance 3 s of robot time, end the endpoint, return its recording."""
         let_time_pass(self.url, 3.0)
         self.endpoint.terminate()
         self.endpoint.communicate(timeout=60)
@@ -59,7 +59,7 @@ class Both:
 
 
 def let_time_pass(url: str, seconds: float) -> None:
-    """Wait for a time of the robot's clock."""
+    """Wait until the robot's clock has advanced by a time."""
     passed = subprocess.run(
         [sys.executable, "-c", LET_TIME_PASS, url, str(seconds)],
         capture_output=True,
@@ -87,7 +87,7 @@ def both(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Both]:
     endpoint = start("naoqi", "serve", *to, "--misalign", "LAnklePitch=2")
     assert endpoint.stdout is not None
     address = endpoint.stdout.readline().strip()
-    let_time_pass(address, 3.0)  # it has taken its posture
+    let_time_pass(address, 3.0)  # it has reached its posture
     run = start(
         *(
             "run",
@@ -106,7 +106,7 @@ def both(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Both]:
             break
         time.sleep(0.1)
     if run.poll() is None and "--hottest" not in options:
-        let_time_pass(address, 4.0)  # the shift has begun
+        let_time_pass(address, 4.0)  # the shift has started
     yield Both(endpoint=endpoint, run=run, folder=tmp_path, url=address)
     for process in (run, endpoint):
         if process.poll() is None:
@@ -124,7 +124,7 @@ the lag of its servo of the set-point."""
 
 
 def check_is_home(rows: Any) -> None:
-    """The run moved the ankle's set-point and lowered stiffness; both are back."""
+    """Check that the ankle's set-point and the stiffness were changed and restored."""
     target = rows["target.LAnklePitch"].to_numpy(float)
     stiffness = rows["stiffness.LAnklePitch"].to_numpy(float)
     home = target[(rows.index > 2.5) & (rows.index < 3.0)][-1]
@@ -135,13 +135,13 @@ def check_is_home(rows: Any) -> None:
 
 
 def user_stiffness(rows: Any) -> float:
-    """Return the largest stiffness of the last half second."""
+    """Return the largest stiffness in the last half second."""
     return float(rows["stiffness.LKneePitch"].to_numpy(float)[-25:].max())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=str)
-def test_a_signal_leads_the_robot_back(both: Both, number: signal.Signals) -> None:
+def test_signal_returns_the_robot_home(both: Both, number: signal.Signals) -> None:
     both.run.send_signal(number)
     both.said()
     assert both.run.returncode == 128 + number
@@ -150,7 +150,7 @@ def test_a_signal_leads_the_robot_back(both: Both, number: signal.Signals) -> No
 
 
 @pytest.mark.slow
-def test_a_killed_run_leaves_a_robot_that_goes_back_by_itself(both: Both) -> None:
+def test_robot_returns_home_after_its_run_is_killed(both: Both) -> None:
     both.run.kill()
     both.said()
     rows = both.robot()
@@ -159,8 +159,8 @@ def test_a_killed_run_leaves_a_robot_that_goes_back_by_itself(both: Both) -> Non
 
 
 @pytest.mark.slow
-def test_a_killed_endpoint_ends_the_run_and_leaves_its_folder(both: Both) -> None:
-    """In words, unless `qi` ends the process: 3.1.5 may call on a closed socket."""
+def test_killed_endpoint_ends_the_run_and_keeps_its_folder(both: Both) -> None:
+    """With a message, unless `qi` 3.1.5 crashes by a call on a closed socket."""
     both.endpoint.kill()
     said = both.said()
     assert "Traceback" not in said
@@ -173,7 +173,7 @@ def test_a_killed_endpoint_ends_the_run_and_leaves_its_folder(both: Both) -> Non
 
 
 @pytest.mark.slow
-def test_an_endpoint_that_hangs_ends_the_run_and_goes_back_later(both: Both) -> None:
+def test_hanging_endpoint_ends_the_run_and_returns_home_later(both: Both) -> None:
     pause(both.endpoint)
     said = both.said()
     assert both.run.returncode == 1, said
@@ -186,7 +186,7 @@ def test_an_endpoint_that_hangs_ends_the_run_and_goes_back_later(both: Both) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("both", [("--hottest", "25")], indirect=True)
-def test_a_hot_robot_is_led_back(both: Both) -> None:
+def test_hot_robot_is_returned_home(both: Both) -> None:
     said = both.said()
     assert both.run.returncode == 1
     assert "hot: " in said
@@ -206,7 +206,7 @@ def test_a_hot_robot_is_led_back(both: Both) -> None:
     ],
 )
 @pytest.mark.slow
-def test_a_wrong_address_is_one_message_and_2(address: str, said: str) -> None:
+def test_wrong_address_is_one_message_and_exit_2(address: str, said: str) -> None:
     run = start("run", "--address", address)
     out, err = run.communicate(timeout=60)
     assert run.returncode == 2

@@ -1,4 +1,4 @@
-"""What ends a run, and what does not."""
+"""Conditions on which the supervisor ends a run."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -36,13 +36,13 @@ def seen(time_s: float = 0.0, **values: Any) -> Observation:
     return replace(rest, **values)
 
 
-def test_a_robot_that_stands_goes_on() -> None:
+def test_standing_robot_continues() -> None:
     supervisor = Supervisor(NAO)
     for i in range(100):
         supervisor.check(seen(0.02 * i), np.zeros(len(NAO.joints)), 0.099)
 
 
-def test_a_hot_motor_ends_it_by_name() -> None:
+def test_hot_motor_ends_the_run_with_its_name() -> None:
     degc = np.full(len(NAO.motors), 40.0)
     degc[NAO.motor_index("LAnklePitch")] = 80.0
     with pytest.raises(SupervisorStop, match="hot: LAnklePitch is at 80"):
@@ -50,7 +50,7 @@ def test_a_hot_motor_ends_it_by_name() -> None:
 
 
 @pytest.mark.parametrize("way", [(1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0)])
-def test_a_body_that_leans_has_fallen(way: tuple[float, float]) -> None:
+def test_leaning_body_counts_as_fallen(way: tuple[float, float]) -> None:
     supervisor = Supervisor(NAO)
 
     def lean(degrees: float, time_s: float) -> None:
@@ -60,20 +60,20 @@ def test_a_body_that_leans_has_fallen(way: tuple[float, float]) -> None:
 
     for i in range(100):
         lean(35.0, 0.02 * i)
-    for i in range(100, 130):  # the filter follows in half a second
+    for i in range(100, 130):  # the filter settles within half a second
         with suppress(SupervisorStop):
             lean(60.0, 0.02 * i)
     with pytest.raises(SupervisorStop, match="fallen"):
         lean(60.0, 2.6)
 
 
-def test_a_set_point_of_somebody_else_ends_it_soon_but_not_at_once() -> None:
+def test_foreign_set_point_ends_the_run_after_a_delay() -> None:
     supervisor, knee = Supervisor(NAO), NAO.joint_index("RKneePitch")
     written = np.zeros(len(NAO.joints))
     target = written.copy()
     target[knee] = 0.05
     supervisor.check(seen(0.0, target=target), written)
-    supervisor.check(seen(0.2, target=written), written)  # it was a late write
+    supervisor.check(seen(0.2, target=written), written)  # only a late write
     supervisor.check(seen(0.4, target=target), written)
     supervisor.check(seen(0.6, target=target), written)
     with pytest.raises(SupervisorStop, match="disobeyed: the set-point of RKneePitch"):

@@ -1,4 +1,4 @@
-"""Forecasts: a copy runs ahead; against trials and the closed form; leaves no trace."""
+"""Forecasts by a copy of the robot: compared with trials and the closed form."""
 
 import os
 import time
@@ -33,8 +33,8 @@ from nao_testbed.models.system import CAN_FORK
 from nao_testbed.sim.thermal import HeatingCfg, make_heating
 
 SETTLE_SLOTS = 600
-ATOL_REBUILT = 0.3  # K: where soles stick is not known to who builds a robot anew
-ATOL_LATER = 1.6  # K: set-points may be shifted anew long after the torques were steady
+ATOL_REBUILT = 0.3  # K: a rebuilt robot does not know where its soles stick
+ATOL_LATER = 1.6  # K: set-points may be shifted long after the torques were steady
 
 
 def plan(controller: str = "fixed") -> TrialCfg:
@@ -74,11 +74,11 @@ def answers_of(forecaster: Forecaster, longest_s: float = 60.0) -> Iterator[Fore
     raise AssertionError(f"no final answer within {longest_s} s")
 
 
-# -- what it says ----------------------------------------------------------------------
+# -- results ---------------------------------------------------------------------------
 
 
 @pytest.mark.slow
-def test_as_it_is_it_ends_where_a_trial_ends(live: LiveRobot) -> None:
+def test_forecast_without_change_agrees_with_a_trial(live: LiveRobot) -> None:
     last = run_ahead(live, Foresee())[-1]
     settled_s = live.setup.tick_s * SETTLE_SLOTS
     trial = run_trial(replace(plan(), duration_s=settled_s + 900.0))
@@ -91,7 +91,7 @@ def test_as_it_is_it_ends_where_a_trial_ends(live: LiveRobot) -> None:
 
 
 @pytest.mark.slow
-def test_put_right_the_ankle_stays_cool(live: LiveRobot) -> None:
+def test_corrected_ankle_stays_cool_in_the_forecast(live: LiveRobot) -> None:
     joint = live.setup.robot.joint_index("LAnklePitch")
     first = run_ahead(live, Foresee(joint="LAnklePitch", error_deg=0.0))[-1]
     assert first.is_change
@@ -102,12 +102,12 @@ def test_put_right_the_ankle_stays_cool(live: LiveRobot) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("controller", ["fixed", "smart", "nudge"])
-def test_a_band_holds_what_is_forecast_later(
+def test_band_contains_later_forecasts(
     controller: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Asked as the robot takes its posture, it is wide, and narrower as torques settle.
+    """The band narrows as torques settle after the robot has taken its posture.
 
-    Told after each second of physics; `nudge` goes on to shift its set-points.
+    A forecast per second of physics; `nudge` continues to shift its set-points.
     """
     monkeypatch.setattr(forecast, "FIRST_S", 0.0)
     monkeypatch.setattr(forecast, "EVERY_S", 0.0)
@@ -127,14 +127,14 @@ def test_a_band_holds_what_is_forecast_later(
     assert widths[0] > 3.0 * widths[-1]
 
 
-def test_the_band_is_that_of_motors_known_to_a_tenth() -> None:
+def test_band_is_that_of_motors_known_to_a_tenth() -> None:
     robot = plan().load_robot()
     heating = make_heating(robot, HeatingCfg())
     heating.reset(40.0)
     square = (0.3 * heating.torque_constant) ** 2  # 0.3 A
     begin = heating.state.copy()
     degc, reach_s = fan(heating, begin, [(square, 100.0), (square, 800.0)], 900.0)
-    assert_array_equal(heating.state, begin)  # put back
+    assert_array_equal(heating.state, begin)  # restored
     heating.advance(square, 900.0)
     assert_allclose(degc[1, -1], heating.temperature, rtol=1e-12)
     heating.state[:] = begin
@@ -142,7 +142,7 @@ def test_the_band_is_that_of_motors_known_to_a_tenth() -> None:
     low, middle, high = degc[:, -1]
     assert (low < middle).all()
     assert (middle < high).all()
-    # To first order ln of the heat added is off by SPREAD: 1.645 of it at 95 %.
+    # To first order, ln(heat added) has error SPREAD, times 1.645 at 95 %.
     knee = robot.motor_index("LKneePitch")
     own, long = heating.ambient[knee], heating.steady_state(square)[knee]
     heating.advance(1.1645 * square, 900.0)
@@ -152,7 +152,7 @@ def test_the_band_is_that_of_motors_known_to_a_tenth() -> None:
     assert own < middle[knee] < long
 
 
-def test_a_limit_may_be_met_now_later_or_never() -> None:
+def test_limit_may_be_reached_now_later_or_never() -> None:
     robot = plan().load_robot()
     heating = make_heating(robot, HeatingCfg())
     start = np.full(len(robot.motors), 40.0)
@@ -168,11 +168,11 @@ def test_a_limit_may_be_met_now_later_or_never() -> None:
     assert grid(900.0)[-1] == 900.0
 
 
-# -- how it is asked for ---------------------------------------------------------------
+# -- requests --------------------------------------------------------------------------
 
 
 @pytest.mark.slow
-def test_a_copy_answers_and_the_robot_goes_on_bit_for_bit(live: LiveRobot) -> None:
+def test_forecast_does_not_change_the_robot_bit_for_bit(live: LiveRobot) -> None:
     other = LiveRobot(play_of(plan()))
     try:
         for _ in range(SETTLE_SLOTS):
@@ -196,7 +196,7 @@ def test_a_copy_answers_and_the_robot_goes_on_bit_for_bit(live: LiveRobot) -> No
 
 
 @pytest.mark.slow
-def test_what_a_copy_changes_the_robot_does_not_get(live: LiveRobot) -> None:
+def test_changes_of_a_forecast_do_not_reach_the_robot(live: LiveRobot) -> None:
     forecaster = Forecaster(live.setup)
     before = live.setup.body.sim.misalignment
     forecaster.ask(Foresee(controller="minheat", joint="LKneePitch", error_deg=1.0))
@@ -208,10 +208,10 @@ def test_what_a_copy_changes_the_robot_does_not_get(live: LiveRobot) -> None:
 
 
 @pytest.mark.slow
-def test_where_no_process_is_copied_the_robot_is_built_anew(
+def test_robot_is_rebuilt_where_fork_is_unavailable(
     live: LiveRobot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It says what a copy would, whatever was changed since the robot began."""
+    """The forecast equals that of a forked copy, also after earlier changes."""
     live.act(Misalign(joint="LKneePitch", error_deg=1.0))
     live.act(HeatNow(joint="RKneePitch", degc=60.0))
     for _ in range(400):
@@ -233,8 +233,8 @@ def test_where_no_process_is_copied_the_robot_is_built_anew(
     assert_array_equal(live.setup.body.sim.truth().q, before.q)
 
 
-@pytest.mark.skipif(not CAN_FORK, reason="this system copies no process")
-def test_who_asks_too_soon_waits_and_no_process_is_left(
+@pytest.mark.skipif(not CAN_FORK, reason="this system has no fork")
+def test_early_second_request_waits_and_no_process_remains(
     begun: LiveRobot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forecaster = Forecaster(begun.setup)
@@ -245,17 +245,17 @@ def test_who_asks_too_soon_waits_and_no_process_is_left(
     forecaster.close()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
-    forecaster.ask(Foresee())  # it is free again
+    forecaster.ask(Foresee())  # the forecaster is free again
     monkeypatch.setattr(forecast, "RETRY_S", 0.0)
     pid = forecaster._pid
-    forecaster.ask(Foresee())  # the one before gives way
+    forecaster.ask(Foresee())  # replaces the previous request
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
     forecaster.close()
     forecaster.close()
 
 
-def test_what_makes_no_sense_is_refused(begun: LiveRobot) -> None:
+def test_invalid_request_is_refused(begun: LiveRobot) -> None:
     forecaster = Forecaster(begun.setup)
     with pytest.raises(UnknownName, match="Controller"):
         forecaster.ask(Foresee(controller="no-such"))

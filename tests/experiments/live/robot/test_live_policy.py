@@ -17,8 +17,8 @@ from tests.controllers.policies.python_policy import HOLD
 TWO_LEG = Path(__file__).parents[3] / "data" / "two_leg"
 
 
-def test_it_moves_the_joints_until_someone_takes_them(tmp_path: Path) -> None:
-    """`HOLD` adds 0.01 rad every 0.04 s, with a gain of 30; slots have 0.01 s."""
+def test_policy_moves_the_joints_until_they_are_taken(tmp_path: Path) -> None:
+    """`HOLD` adds 0.01 rad every 0.04 s, with a gain of 30; a slot lasts 0.01 s."""
     path = tmp_path / "hold.py"
     path.write_text(HOLD, encoding="utf-8")
     cfg = HeatCfg(robot=TWO_LEG, controllers=(f"policy:{path}",))
@@ -53,7 +53,7 @@ def test_it_moves_the_joints_until_someone_takes_them(tmp_path: Path) -> None:
     live.close("done")
 
 
-def test_a_servo_with_fixed_gains_is_refused_before_the_start() -> None:
+def test_servo_with_fixed_gains_is_refused_before_the_start() -> None:
     cfg = HeatCfg(robot=TWO_LEG, controllers=("fixed",), servo="pybullet")
     (trial,) = plan_trials(cfg)
     plan_of([trial])

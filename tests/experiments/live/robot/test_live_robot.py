@@ -1,4 +1,4 @@
-"""A live robot: looking changes nothing; steered as an owner, disturbed, recorded."""
+"""A live robot: unaffected by viewers; steered by an owner, disturbed, recorded."""
 
 import contextlib
 import wave
@@ -72,7 +72,7 @@ def owner_of(live: LiveRobot, name: str) -> str:
     return ", ".join({g.name: g.holders for g in live.moment().groups}[name])
 
 
-def test_who_looks_changes_nothing(make_live: MakeLive) -> None:
+def test_reading_moments_does_not_change_the_robot(make_live: MakeLive) -> None:
     ends = []
     for looks in (True, False):
         live = make_live()
@@ -90,8 +90,8 @@ def test_who_looks_changes_nothing(make_live: MakeLive) -> None:
 
 
 @pytest.mark.requirement("JD-23")
-def test_the_head_is_moved_by_who_has_it(make_live: MakeLive) -> None:
-    """Without a token the gate refuses; a higher priority takes; giving back gives."""
+def test_only_the_holder_of_the_head_moves_it(make_live: MakeLive) -> None:
+    """The gate refuses without a token; high priority preempts; release returns it."""
     live = make_live()
     run(live, 4)
     live.act(TurnHead(yaw_deg=20.0, pitch_deg=0.0))
@@ -116,7 +116,7 @@ def test_the_head_is_moved_by_who_has_it(make_live: MakeLive) -> None:
 
 
 @pytest.mark.requirement("JD-23")
-def test_a_moment_tells_all_sensors(make_live: MakeLive) -> None:
+def test_moment_contains_all_sensors(make_live: MakeLive) -> None:
     live = make_live()
     run(live, 4)
     moment, robot = live.moment(), live.body.sim.robot
@@ -130,7 +130,7 @@ def test_a_moment_tells_all_sensors(make_live: MakeLive) -> None:
 
 
 @pytest.mark.requirement("JD-23")
-def test_a_picture_that_was_asked_for_is_shown_once(make_live: MakeLive) -> None:
+def test_requested_picture_is_shown_once(make_live: MakeLive) -> None:
     pytest.importorskip("pybullet", reason="PyBullet draws the pictures")
     live = make_live()
     run(live, 4)
@@ -158,7 +158,7 @@ def test_taking_the_head_twice_leaves_it_with_the_operator(make_live: MakeLive) 
     assert owner_of(live, "Head") == "posture"
 
 
-def test_who_holds_what_is_told_when_it_changes(make_live: MakeLive) -> None:
+def test_reservations_are_sent_when_they_change(make_live: MakeLive) -> None:
     live = make_live()
     live.act(WakeSchema(schema="wave", priority=3))
     run(live, PANEL_SLOTS)
@@ -183,8 +183,8 @@ def test_who_holds_what_is_told_when_it_changes(make_live: MakeLive) -> None:
     assert live.moment().reservations is not None
 
 
-def test_a_push_moves_it_that_way_and_ends(make_live: MakeLive) -> None:
-    """To its left, +y, 2.5 mm beside a robot that nobody pushed; it swings back."""
+def test_push_moves_the_robot_and_ends(make_live: MakeLive) -> None:
+    """To its left, +y, by 2.5 mm compared with an unpushed robot; it swings back."""
     pushed, still = make_live(), make_live()
     for live in (pushed, still):
         run(live, 4)
@@ -198,7 +198,7 @@ def test_a_push_moves_it_that_way_and_ends(make_live: MakeLive) -> None:
     assert pushed.body.disturb is None
 
 
-def test_a_motor_gets_the_temperature_and_another_controller_decides(
+def test_motor_temperature_and_controller_can_be_changed(
     make_live: MakeLive,
 ) -> None:
     live = make_live()
@@ -214,10 +214,10 @@ def test_a_motor_gets_the_temperature_and_another_controller_decides(
 
 
 @pytest.mark.slow
-def test_the_error_of_an_encoder_changes_slowly_while_it_stands(
+def test_encoder_error_changes_slowly_while_standing(
     make_live: MakeLive,
 ) -> None:
-    """Put right, the ankle of the document does not fight the other leg any more."""
+    """Corrected, the ankle of the preset no longer works against the other leg."""
     live, untouched = make_live(), make_live()
     sim = live.body.sim
     ankle = sim.robot.joint_index("LAnklePitch")
@@ -242,7 +242,7 @@ def test_the_error_of_an_encoder_changes_slowly_while_it_stands(
         Misalign(joint="LAnklePitch", error_deg=10.5)
 
 
-def test_what_makes_no_sense_is_refused_and_the_robot_stands(
+def test_invalid_action_is_refused_and_the_robot_stands(
     make_live: MakeLive,
 ) -> None:
     live = make_live()
@@ -265,9 +265,7 @@ def test_what_makes_no_sense_is_refused_and_the_robot_stands(
             PushNow(direction_deg=0.0, force_n=force, duration_s=0.1)
 
 
-def test_the_run_is_recorded_with_what_was_done(
-    make_live: MakeLive, tmp_path: Path
-) -> None:
+def test_run_is_recorded_with_its_actions(make_live: MakeLive, tmp_path: Path) -> None:
     live = make_live(folder=tmp_path)
     run(live, 10)
     live.act(HeatNow(joint="LKneePitch", degc=70.0))
@@ -282,7 +280,7 @@ def test_the_run_is_recorded_with_what_was_done(
     assert any(event.kind == "operator" for event in recorded.events)
 
 
-def test_what_the_operator_says_is_in_the_sound_of_the_run(
+def test_speech_of_the_operator_is_in_the_sound_of_the_run(
     make_live: MakeLive, tmp_path: Path
 ) -> None:
     live = make_live(folder=tmp_path)
@@ -298,7 +296,7 @@ def test_what_the_operator_says_is_in_the_sound_of_the_run(
 
 
 class _Clock:
-    """Counts seconds only where something costs some."""
+    """Clock that advances only by the costs of calls."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -311,7 +309,7 @@ class _Clock:
 
 
 class _SlowActions:
-    """In the place of a robot: an action costs 1.5 ms, a slot 3 ms."""
+    """Replaces a robot: an action costs 1.5 ms, a slot 3 ms."""
 
     def __init__(self, clock: _Clock) -> None:
         self.clock, self.acts = clock, [0]
@@ -338,7 +336,7 @@ class _SlowActions:
         return late_s, n_taken
 
 
-def test_a_flood_of_requests_makes_no_slot_late(
+def test_many_requests_do_not_delay_slots(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = _Clock()
@@ -349,7 +347,7 @@ def test_a_flood_of_requests_makes_no_slot_late(
     ours.send(Stop())
     process_link._run_in_real_time(live, process_link.RobotEnd(theirs))  # type: ignore[arg-type]
     assert sum(live.acts) == 40
-    assert max(live.acts) == 2  # the second one passed 2 ms
+    assert max(live.acts) == 2  # the second one exceeded 2 ms
     assert live.tick == 20
     assert [late for late, _ in live.moments] == [0.0]
-    assert live.moments[0][1] == 8  # of four slots: so many more may come
+    assert live.moments[0][1] == 8  # in four slots: as many more may be sent

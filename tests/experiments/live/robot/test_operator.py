@@ -1,4 +1,4 @@
-"""The operator as an owner: takes, waits, commands by the gate alone, gives back."""
+"""The operator as an owner: takes, waits, commands through the gate, releases."""
 
 import numpy as np
 import pytest
@@ -54,8 +54,8 @@ def test_groups_are_limbs_all_motors_lights_and_speech(nao: Robot) -> None:
 
 @pytest.mark.requirement("JD-23")
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda one: type(one).__name__)
-def test_no_command_goes_past_the_gate(live: LiveRobot, command: Action) -> None:
-    """Of nothing that it has not, and of nothing that it has no more."""
+def test_commands_without_a_token_are_refused(live: LiveRobot, command: Action) -> None:
+    """Before the operator takes the resource, and after it releases it."""
     sim = live.body.sim
     before = sim.read().target.copy(), sim.leds.means().copy()
     take = Take(resource="All motors", priority=9)
@@ -73,7 +73,7 @@ def test_no_command_goes_past_the_gate(live: LiveRobot, command: Action) -> None
         assert not sim.speaker.utterances
 
 
-def test_what_is_taken_from_the_operator_is_refused_by_the_gate(
+def test_commands_for_revoked_resources_are_refused(
     live: LiveRobot,
 ) -> None:
     live.act(Take(resource="Head"))
@@ -91,7 +91,7 @@ def test_what_is_taken_from_the_operator_is_refused_by_the_gate(
     assert "REVOKED; held by thief" in said(live)
 
 
-def test_a_joint_is_led_at_its_speed_and_stays(live: LiveRobot) -> None:
+def test_joint_moves_at_its_speed_and_stays(live: LiveRobot) -> None:
     live.act(Take(resource="Left arm"))
     arm = live.body.sim.robot.joint_index("LShoulderPitch")
     begin = live.body.sim.read().target[arm]
@@ -109,7 +109,7 @@ def test_a_joint_is_led_at_its_speed_and_stays(live: LiveRobot) -> None:
     assert "NO_TOKEN" in said(live)
 
 
-def test_it_waits_for_who_is_in_the_way_and_is_told(live: LiveRobot) -> None:
+def test_operator_waits_for_the_holder_and_is_notified(live: LiveRobot) -> None:
     ledger = live.body.ledger
     ledger.add_owner(Owner(name="dance", priority=8), ledger.tick)
     ticket = ledger.request(Request(owner="dance", resources=("Head",)), ledger.tick)
@@ -130,7 +130,7 @@ def test_it_waits_for_who_is_in_the_way_and_is_told(live: LiveRobot) -> None:
     assert "posture" in said(live)
 
 
-def test_the_body_by_one_token_a_motion_lights_and_a_text(live: LiveRobot) -> None:
+def test_one_token_moves_the_body_and_uses_lights_and_speech(live: LiveRobot) -> None:
     for name in ("All motors", "Leds", "TTS"):
         live.act(Take(resource=name))
         assert f"{name} taken" in said(live)
@@ -151,7 +151,7 @@ def test_the_body_by_one_token_a_motion_lights_and_a_text(live: LiveRobot) -> No
     assert "Sit" in said(live)
 
 
-def test_a_motor_breaks_and_the_ground_turns(live: LiveRobot) -> None:
+def test_motor_can_be_broken_and_the_ground_tilted(live: LiveRobot) -> None:
     live.act(BreakPart(part="LElbowRoll"))
     assert list(live.body.sim.failed_motors) == ["LElbowRoll"]
     live.act(Take(resource="Left arm", priority=9))
@@ -163,7 +163,7 @@ def test_a_motor_breaks_and_the_ground_turns(live: LiveRobot) -> None:
     assert live.body.sim.engine.cfg.slope_deg == pytest.approx(1.0)
 
 
-def test_a_robot_that_fell_is_set_down_as_at_the_start(live: LiveRobot) -> None:
+def test_fallen_robot_is_set_down_as_at_the_start(live: LiveRobot) -> None:
     live.act(PushNow(direction_deg=0.0, force_n=60.0, duration_s=0.5))
     run(live, 200)
     sim = live.body.sim
@@ -174,7 +174,7 @@ def test_a_robot_that_fell_is_set_down_as_at_the_start(live: LiveRobot) -> None:
     assert not sim.has_fallen()
 
 
-def test_a_touch_lasts_as_long_as_it_says(live: LiveRobot) -> None:
+def test_touch_lasts_for_its_duration(live: LiveRobot) -> None:
     live.act(Touch(sensor="ChestBoard/Button", duration_s=0.1))
     assert "ChestBoard/Button is touched for 0.1 s" in said(live)
     run(live, 5)
@@ -185,7 +185,7 @@ def test_a_touch_lasts_as_long_as_it_says(live: LiveRobot) -> None:
     assert "Touch sensor 'Nose'" in said(live)
 
 
-def test_giving_back_lets_the_posture_come_back_slowly(live: LiveRobot) -> None:
+def test_released_arm_returns_slowly_to_its_posture(live: LiveRobot) -> None:
     live.act(Take(resource="Right arm"))
     arm = live.body.sim.robot.joint_index("RShoulderPitch")
     stands = live.body.sim.read().target[arm]

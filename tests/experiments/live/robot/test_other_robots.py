@@ -1,4 +1,4 @@
-"""A live robot that is no NAO: it starts, changes its posture, and ends."""
+"""Live robots other than the NAO: start, change of posture, end."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from nao_testbed.models import load_robot
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["pybullet", "mujoco"])
 @pytest.mark.parametrize(("robot", "goal"), [("g1", "home"), ("t1", "straight")])
-def test_a_robot_changes_its_posture(robot: str, goal: str, engine: str) -> None:
+def test_robot_changes_its_posture(robot: str, goal: str, engine: str) -> None:
     pytest.importorskip(engine)
     folder = load_robot(robot).folder
     cfg = HeatCfg(robot=folder, controllers=("smart",), engine=engine)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Panels of a live robot: shown with care, set in their range, no door to joints."""
+"""Panels of a live robot: isolated, range-checked, without access to joints."""
 
 import time
 from collections.abc import Callable
@@ -38,7 +38,7 @@ PANEL = Panel(
 
 
 class Foreign(FixedStiffness):
-    """A controller of another package, whose panel does what it likes."""
+    """Controller of an external package with an arbitrary panel."""
 
     def __init__(self, panel: Callable[[], object]) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ def look(live: LiveRobot) -> dict[str, PanelView]:
 
 
 @pytest.mark.requirement("JD-25")
-def test_minheat_and_a_schema_show_their_own(make_live: MakeLive) -> None:  # noqa: F811
+def test_minheat_and_a_schema_show_their_panels(make_live: MakeLive) -> None:  # noqa: F811
     live = make_live("minheat")
     run(live, 120)
     assert list(look(live)) == ["controller minheat"]
@@ -87,7 +87,7 @@ def test_minheat_and_a_schema_show_their_own(make_live: MakeLive) -> None:  # no
 
 
 @pytest.mark.requirement("JD-25")
-def test_who_looks_at_a_panel_changes_nothing(make_live: MakeLive) -> None:  # noqa: F811
+def test_reading_a_panel_does_not_change_the_robot(make_live: MakeLive) -> None:  # noqa: F811
     ends = []
     for looks in (True, False):
         live = make_live("minheat")
@@ -137,7 +137,7 @@ def compute() -> Panel:
         (compute, 3, "slow 3 of 3 times"),
     ],
 )
-def test_a_bad_panel_is_told_and_asked_no_more(
+def test_invalid_panel_is_reported_and_no_longer_called(
     make_live: MakeLive,  # noqa: F811
     panel: Callable[[], object],
     asked: int,
@@ -155,7 +155,7 @@ def test_a_bad_panel_is_told_and_asked_no_more(
 
 
 @pytest.mark.requirement("JD-25")
-def test_one_that_blocks_is_not_asked_a_second_time(
+def test_blocking_panel_is_not_called_a_second_time(
     make_live: MakeLive,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -168,7 +168,7 @@ def test_one_that_blocks_is_not_asked_a_second_time(
 
 
 @pytest.mark.requirement("JD-25")
-def test_a_setting_is_looked_at_before_the_controller_gets_it(
+def test_setting_is_checked_before_the_controller_gets_it(
     make_live: MakeLive,  # noqa: F811
 ) -> None:
     live, controller = make_live(), Foreign(lambda: PANEL)
@@ -193,7 +193,7 @@ def test_a_setting_is_looked_at_before_the_controller_gets_it(
 
 
 class Grabber(ActuationSchema[NoParameters]):
-    """Tries to move the head and to wake others when its panel is looked at."""
+    """Tries to move the head and to activate schemas from its panel."""
 
     info = SchemaInfo(
         name="grabber", about="Grabs.", needs=("HeadPitch",), period_s=0.02
@@ -206,7 +206,7 @@ class Grabber(ActuationSchema[NoParameters]):
 
 
 @pytest.mark.requirement("JD-25")
-def test_a_panel_is_no_door_to_joints(
+def test_panel_cannot_move_joints(
     make_live: MakeLive,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

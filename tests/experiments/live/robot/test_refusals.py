@@ -1,4 +1,4 @@
-"""What the gate refused is told: whose, of what, why, how often; the newest few."""
+"""Commands refused by the gate: owner, resource, reason and count of the newest."""
 
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
@@ -28,10 +28,10 @@ def test_commands_without_a_token_are_counted(make_live: MakeLive) -> None:  # n
     assert (one.owner, one.resource, one.reason) == ("nobody", "HeadPitch", "NO_TOKEN")
     assert one.count == 3
     run(live, PANEL_SLOTS)
-    assert live.moment().reservations is None  # nothing new
+    assert live.moment().reservations is None  # no change
 
 
-def test_who_had_a_token_is_named(make_live: MakeLive) -> None:  # noqa: F811
+def test_owner_of_a_former_token_is_named(make_live: MakeLive) -> None:  # noqa: F811
     live = make_live()
     live.act(Take(resource="Head"))
     token = live.operator._tokens["Head"]
@@ -44,7 +44,7 @@ def test_who_had_a_token_is_named(make_live: MakeLive) -> None:  # noqa: F811
     assert ("operator", "HeadYaw", "RELEASED") in seen
 
 
-def test_only_the_newest_are_kept(make_live: MakeLive) -> None:  # noqa: F811
+def test_only_the_newest_refusals_are_kept(make_live: MakeLive) -> None:  # noqa: F811
     live = make_live()
     ledger: Ledger = live.body.ledger
     refusals = Refusals(ledger)

@@ -1,4 +1,4 @@
-"""A scenario live: the same slot for slot, judged, and open to an operator."""
+"""A live scenario: the same slots, verdicts, and an operator who may intervene."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -61,10 +61,10 @@ def play(file: Path) -> Iterator[Play]:
         live.close("done")
 
 
-def test_it_is_the_scenario_slot_for_slot(
+def test_live_scenario_equals_the_run_slot_for_slot(
     play: Play, file: Path, tmp_path: Path
 ) -> None:
-    """The trace has the hash of `scenario run`, though somebody looks."""
+    """With a viewer, the trace hash equals that of `scenario run`."""
     alone = run_scenario(load_scenario(file), tmp_path / "alone", proves=False)
     live = play(tmp_path / "live")
     for _ in range(40):
@@ -82,12 +82,12 @@ def test_it_is_the_scenario_slot_for_slot(
     ]
     frames = [read_run(tmp_path / name).frame for name in ("alone", "live")]
     n = len(frames[0])
-    assert len(frames[1]) == n + 10, "it went on for 20 slots"
+    assert len(frames[1]) == n + 10, "it must continue for 20 slots"
     assert frames[0].equals(frames[1].iloc[:n])
 
 
 @pytest.mark.requirement("JD-23")
-def test_the_operator_is_refused_by_name_or_takes_over(play: Play) -> None:
+def test_operator_is_refused_by_name_or_preempts(play: Play) -> None:
     for preemption in (None, Preemption.BY_PRIORITY):
         live = play(preemption=preemption)
         run(live, 10)
@@ -106,7 +106,7 @@ def test_the_operator_is_refused_by_name_or_takes_over(play: Play) -> None:
             assert owner_of(live, "Head") == "operator"
 
 
-def test_who_holds_at_its_end_holds_on_until_it_gives_back(play: Play) -> None:
+def test_operator_keeps_its_resources_after_the_scenario(play: Play) -> None:
     live = play(preemption=Preemption.BY_PRIORITY)
     run(live, 10)
     live.act(Take(resource="Head", priority=9))
@@ -120,13 +120,13 @@ def test_who_holds_at_its_end_holds_on_until_it_gives_back(play: Play) -> None:
     assert not live.moment().has_fallen
 
 
-def test_there_is_no_forecast_before_its_end(play: Play) -> None:
+def test_forecast_is_refused_before_the_end(play: Play) -> None:
     live = play(preemption=None)
     live.act(Foresee())
     assert "no forecast before the end of the scenario" in live.moment().said[-1]
 
 
-def test_broken_off_it_is_judged_as_far_as_it_went(play: Play, tmp_path: Path) -> None:
+def test_aborted_scenario_is_judged_until_its_end(play: Play, tmp_path: Path) -> None:
     live = play(tmp_path / "live", controller="smart", seed=5)
     run(live, 10)
     live.close("done")
@@ -136,7 +136,7 @@ def test_broken_off_it_is_judged_as_far_as_it_went(play: Play, tmp_path: Path) -
     assert not kept["all_hold"]
 
 
-def test_nobody_else_has_the_name_of_the_operator(file: Path) -> None:
+def test_behaviour_cannot_be_named_operator(file: Path) -> None:
     file.write_text(LOOKING.replace("Looker", "operator"), encoding="utf-8")
     with pytest.raises(BadInput, match="a behaviour 'operator'"):
         ScenarioCfg(scenario=str(file)).load()

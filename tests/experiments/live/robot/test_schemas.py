@@ -1,4 +1,4 @@
-"""Schemas of a live robot: activated, modulated, stopped; none without a request."""
+"""Schemas of a live robot: activated, modulated, stopped on request only."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def view(live: LiveRobot, path: str) -> SchemaView:
 
 
 @pytest.mark.requirement("JD-24")
-def test_a_schema_is_activated_modulated_and_deactivated(live: LiveRobot) -> None:
+def test_schema_is_activated_modulated_and_deactivated(live: LiveRobot) -> None:
     live.act(WakeSchema(schema="wave"))
     run(live, 30)
     assert view(live, "wave").state == "winner"
@@ -55,7 +55,7 @@ def test_a_schema_is_activated_modulated_and_deactivated(live: LiveRobot) -> Non
     assert watch.outputs
 
 
-def test_a_schema_waits_for_the_operator_as_for_anybody(live: LiveRobot) -> None:
+def test_schema_waits_for_the_operator(live: LiveRobot) -> None:
     live.act(Take(resource="All motors", priority=9))
     live.act(WakeSchema(schema="wave", priority=2))
     run(live, 30)
@@ -63,7 +63,7 @@ def test_a_schema_waits_for_the_operator_as_for_anybody(live: LiveRobot) -> None
     assert owner_of(live, "Right arm") == "operator"
 
 
-def test_what_makes_no_sense_is_refused(live: LiveRobot) -> None:
+def test_invalid_request_is_refused(live: LiveRobot) -> None:
     for action, word in (
         (WakeSchema(schema="wav"), "wave"),
         (WakeSchema(schema="choose"), "children"),
