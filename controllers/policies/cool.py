@@ -98,13 +98,18 @@ class CooledPolicy(PolicyController):
         self._shift = np.zeros(len(robot.joints))
 
     @property
-    def signals(self) -> tuple[float, ...]:
-        """Accepted share (NaN without a shift) and margin in m, as of the last step."""
+    def accepted_share(self) -> float | None:
+        """Accepted share as of the last step; None without a shift."""
         size = float(self._shift @ self._shift)
         if self._before is None or size == 0.0:
-            return np.nan, self._last_m
-        change = self._mean.value - self._before
-        return 1.0 + float(change @ self._shift) / size, self._last_m
+            return None
+        return 1.0 + float((self._mean.value - self._before) @ self._shift) / size
+
+    @property
+    def signals(self) -> tuple[float, ...]:
+        """Accepted share (NaN without a shift) and margin in m, as of the last step."""
+        share = self.accepted_share
+        return np.nan if share is None else share, self._last_m
 
     def step(self, observation: Observation) -> Limits:
         """Return the limits of the policy, with the shift."""

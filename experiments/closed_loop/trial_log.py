@@ -271,6 +271,7 @@ class TrialLog:
             least_power_w=least.without_gears_w if least else None,
             least_with_gears_w=least.with_gears_w if least else None,
             largest_shift_deg=float(np.rad2deg(self._largest_shift)),
+            accepted_share=getattr(self._controller, "accepted_share", None),
             battery_charge=charge,
             battery_minutes=minutes,
             pressing=self._presses.results(),

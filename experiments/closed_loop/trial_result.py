@@ -105,6 +105,9 @@ class TrialResult:
     friction."""
     largest_shift_deg: float = 0.0
     """Largest shift of a set-point by the controller."""
+    accepted_share: float | None = None
+    """Share of its last shift that a policy accepted (`controllers.policies.cool`);
+    None: no policy, or no shift at the end."""
     battery_charge: float | None = None
     """Remaining charge of a battery that was full at the start, as a fraction: 1 - (P_0
     t + W / η) / E, with the power P_0 of computers and sensors and the heat and work W

@@ -160,6 +160,7 @@ OUTCOMES = (
     "least_power_w",
     "least_with_gears_w",
     "largest_shift_deg",
+    "accepted_share",
     "settled_s",
     "drift_m",
     "left_leg_rise_k",
@@ -170,7 +171,14 @@ OUTCOMES = (
     "wall_s",
 )
 """Fields of `TrialResult` that are columns of the table."""
-JOINT_OUTCOMES = ("end_degc", "rise_k", "joule_loss_j", "power_w", "least_w")
+JOINT_OUTCOMES = (
+    "end_degc",
+    "rise_k",
+    "time_to_80_degc_s",
+    "joule_loss_j",
+    "power_w",
+    "least_w",
+)
 """Fields of `JointResult` that are columns, as `end_degc.LAnklePitch`."""
 
 
