@@ -40,6 +40,8 @@ RANGES: Mapping[str, Any] = {
     "hand-guiding --robots": PulledRobots,
     "hand-guiding --spread": PullSpread,
     "preset-search --generations": Annotated[int, Field(ge=0, le=10_000)],
+    "stand-30 --pushed": Annotated[int, Field(ge=0, le=100_000)],
+    "stand-30 --robots": Annotated[int, Field(ge=0, le=100_000)],
     "xray-calibration --logs": Annotated[int, Field(ge=1, le=100_000)],
     "xray-calibration --seconds": Annotated[float, Field(ge=6.0, le=600.0)],
     "predict-published --rounds": Rounds,
@@ -253,6 +255,29 @@ def xray_calibration(
     )
     install_stop_handlers()
     raise typer.Exit(run_calibration(cfg, json_file))
+
+
+@app.command(name="stand-30", cls=_Study)
+def stand_30(
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder of the sweeps.")
+    ] = Path("runs", "stand_30"),
+    robots: Annotated[
+        int, typer.Option(help="Number of robots of each kind; 0: run none, print.")
+    ] = 20,
+    pushed: Annotated[
+        int, typer.Option(help="Number of these robots to push; 0: none.")
+    ] = 0,
+    jobs: Annotated[
+        int | None, typer.Option(help="Number of processes; default: one per core.")
+    ] = None,
+) -> None:
+    """Run the missing trials of Stand-30 and print its tables as Markdown."""
+    from studies.stand_30 import Stand30Cfg, run_stand_30  # noqa: PLC0415  # heavy
+
+    cfg = Stand30Cfg(out=out, robots=robots, pushed=pushed, jobs=jobs)
+    install_stop_handlers()
+    raise typer.Exit(run_stand_30(cfg))
 
 
 @app.command(name="example-logs", cls=_Study)

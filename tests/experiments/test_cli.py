@@ -77,7 +77,7 @@ def test_a_robot_is_told_as_json() -> None:
 
 WITHOUT_JSON = {
     *("live", "log-columns", "resources serve"),
-    *("scenario schema", "study example-log", "study example-logs"),
+    *("scenario schema", "study example-log", "study example-logs", "study stand-30"),
 }
 """Two never end by themselves, the others only write files or print one text."""
 

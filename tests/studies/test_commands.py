@@ -38,6 +38,7 @@ def python(*words: str) -> "subprocess.CompletedProcess[str]":
         "hand-guiding",
         "example-log",
         "xray-calibration",
+        "stand-30",
     ],
 )
 def test_a_study_is_run_by_either_name(name: str) -> None:
