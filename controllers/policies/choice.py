@@ -2,7 +2,7 @@
 
 policy:FILE.onnx
 policy:FILE.onnx+command=0.3/0/0+layout=FILE.yaml
-policy:FILE.onnx+cool=nudge
+policy:FILE.onnx+cool=nudge, policy:FILE.onnx+cool=stance
 policy:FILE.py:CLASS
 """
 
@@ -39,15 +39,15 @@ def make_policy_controller(argument: str | None) -> PolicyController:
             )
         return PolicyController(_python_policy(file), name)
     cool, layout = options.get("cool"), options.get("layout")
-    if cool not in {"nudge", None}:
-        raise BadInput(f"cool is {short(cool)}; give cool=nudge.")
+    if cool not in {"nudge", "stance", None}:
+        raise BadInput(f"cool is {short(cool)}; give cool=nudge or cool=stance.")
     command = _command(options["command"]) if "command" in options else STAND
     policy = OnnxPolicy(Path(file), Path(layout) if layout else None, command)
     if cool is None:
         return PolicyController(policy, name)
     from nao_testbed.controllers.policies.cool import CooledPolicy  # noqa: PLC0415  # heavy
 
-    return CooledPolicy(policy, name)
+    return CooledPolicy(policy, name, cool)
 
 
 def _command(text: str) -> tuple[float, float, float]:

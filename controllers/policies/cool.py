@@ -3,7 +3,8 @@
     set-points = policy(observation) + shift,        |shift| <= 3°
 
 The shift is that of `nudge`: twice a second the leg motor with the largest current
-gives way by a small step. The policy is not told. It sees the joints move, and either
+gives way by a small step; or the change of angles to the coolest stance near that of
+the robot (`cooler_stance`). The policy is not told. It sees the joints move, and either
 accepts the shift or moves its own set-points against it:
 
     accepted share = 1 + (Δ · shift) / (shift · shift),
@@ -33,6 +34,11 @@ from nao_testbed.controllers.heat_minimization.standing_problem import sole_poin
 from nao_testbed.controllers.heat_minimization.stillness import LowPass, StillnessCfg
 from nao_testbed.controllers.interface.controller import Limits, require_reset
 from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.controllers.policies.cooler_stance import (
+    MARGIN_M,
+    SETTLING_S,
+    StanceShift,
+)
 from nao_testbed.controllers.policies.policy import Policy, PolicyController
 from nao_testbed.controllers.stiffness.dynamics import Dynamics
 from nao_testbed.models import Robot
@@ -41,12 +47,8 @@ from nao_testbed.models.values import FloatArray
 WORSE = 1.1
 """Joule loss of the legs, relative to that before the first step, that ends the
 cooling."""
-MARGIN_M = 0.02
-"""Distance of the centre of mass inside the soles' polygon that a step needs, in m."""
 CHECK_S = 0.5
 """Time between two checks of the margin, in s."""
-SETTLING_S = 5.0
-"""Time in s before the first step, in which the mean of the set-points settles."""
 COOLING = NudgeCfg(
     name="cool",
     calm_s=SETTLING_S,
@@ -65,10 +67,18 @@ class CooledPolicy(PolicyController):
     signal_names = ("accepted_share", "support_margin_m")
     """Signals of the run folder."""
 
-    def __init__(self, policy: Policy, name: str | None = None) -> None:
-        """Create the controller; None: the policy's name."""
+    def __init__(
+        self, policy: Policy, name: str | None = None, how: str = "nudge"
+    ) -> None:
+        """Create the controller.
+
+        Args:
+            policy: policy to be cooled.
+            name: name of the controller; None: the policy's.
+            how: `nudge` or `stance`, the origin of the shift.
+        """
         super().__init__(policy, name)
-        self._nudge = Nudge(COOLING)
+        self._source = StanceShift() if how == "stance" else Nudge(COOLING)
         self._margin: Callable[[FloatArray], float] | None = None
 
     def reset(self, robot: Robot) -> None:
@@ -78,8 +88,8 @@ class CooledPolicy(PolicyController):
             BadInput: the policy does not fit the robot, or the robot has no soles.
         """
         super().reset(robot)
-        self._nudge.reset(robot)
-        self._nudge.flag_counts = self.flag_counts
+        self._source.reset(robot)
+        self._source.flag_counts = self.flag_counts
         self._margin = _margin_of(robot)
         self._resistance = np.array(
             [
@@ -121,11 +131,11 @@ class CooledPolicy(PolicyController):
         if observation.time_s >= self._check_s:
             self._check_s = observation.time_s + CHECK_S
             self._last_m = require_reset(self._margin)(observation.q)
-        nudge = self._nudge
+        source = self._source
         self._is_worse |= bool(self._loss_w.value[0] > self._most_w)
-        nudge.enabled = self._last_m > 0.5 * MARGIN_M and not self._is_worse
-        if self._last_m > MARGIN_M or not nudge.enabled:
-            self._shift = require_reset(nudge.step(observation).shift)
+        source.enabled = self._last_m > 0.5 * MARGIN_M and not self._is_worse
+        if self._last_m > MARGIN_M or not source.enabled:
+            self._shift = require_reset(source.step(observation).shift)
         if self._before is None and self._shift.any():
             self._before = self._mean.value.copy()
             self._most_w = WORSE * float(self._loss_w.value[0])

@@ -119,12 +119,12 @@ def search_posture(
     for start in _starting_points(problem):
         x = _descend(problem, start)
         if _violations(problem, problem.at(x)):
-            x = _descend(problem, _repair(problem, x))
+            x = _descend(problem, repair(problem, x))
         if not _violations(problem, problem.at(x)):
             candidates.append(x)
             n_found += 1
     if not candidates:
-        nearest = problem.at(_repair(problem, origin))
+        nearest = problem.at(repair(problem, origin))
         raise NoPostureFound(wanted.name, _violations(problem, nearest))
     best = min(candidates, key=lambda x: problem.at(x).least.loss_w)
     return FoundPosture(
@@ -223,7 +223,7 @@ def _stack(value: PostureValue) -> FloatArray:
     return np.concatenate(([value.least.loss_w], value.equal, value.atleast))
 
 
-def _repair(problem: PostureProblem, start: FloatArray) -> FloatArray:
+def repair(problem: PostureProblem, start: FloatArray) -> FloatArray:
     """Return the point near `start` with the smallest constraint violation."""
 
     def violations(x: FloatArray) -> FloatArray:

@@ -99,6 +99,9 @@ def kept_joints(robot: Robot, keep: Sequence[str]) -> frozenset[str]:
 
 ALIKE = 1e-3
 """Tolerance of positions (m) and axes."""
+SYMMETRIC_RAD = 3.0 * DEGREE
+"""Largest difference of measured mirrored joints that are meant to be equal: joint
+errors and sag cause smaller differences, asymmetric stances larger ones."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -136,6 +139,17 @@ def is_symmetric(pair: MirrorPair, angles: FloatArray) -> bool:
     """Return True if the two angles mirror each other within `ALIKE` rad."""
     difference = angles[pair.other] - pair.sign * angles[pair.joint]
     return bool(abs(difference) < ALIKE)
+
+
+def symmetric(robot: Robot, angles: FloatArray) -> FloatArray:
+    """Return (n_joints,) angles in which nearly mirrored joints mirror each other."""
+    start = angles.copy()
+    for pair in find_mirror_pairs(robot):
+        one, other = angles[pair.joint], pair.sign * angles[pair.other]
+        if abs(one - other) < SYMMETRIC_RAD:
+            mean = 0.5 * (one + other)
+            start[pair.joint], start[pair.other] = mean, pair.sign * mean
+    return np.asarray(start[robot.lead_joints[robot.servo_of_joint]])
 
 
 def _joint_axes(robot: Robot) -> tuple[FloatArray, FloatArray]:

@@ -55,6 +55,14 @@ class StandingBody:
     com: FloatArray
     """(2,) plumb-line projection of the centre of mass on the ground, in m."""
 
+    def slope_deg(self, up: FloatArray) -> float:
+        """Return the slope of the ground, rising towards the front, in degrees.
+
+        `up` (3,) is the measured direction against gravity, base frame.
+        """
+        ahead = np.array((1.0, 0.0, 0.0)) - self.normal[0] * self.normal
+        return float(np.rad2deg(np.arctan2(up @ ahead, up @ self.normal)))
+
 
 class Stance:
     """Soles of one robot; `at` evaluates the configuration of `dynamics`."""

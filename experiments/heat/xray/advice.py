@@ -1,7 +1,7 @@
 """Cooler stance near that of a log, by a posture search.
 
 The search starts at the true angles of the best explanation. Mirrored joints that
-differ by less than `SYMMETRIC_RAD` start at their mean, so both legs get the same
+differ by less than 3° start at their mean, so both legs get the same
 change. The result is a change Δ of the set-points, in steps of `STEP_DEG`.
 
 The needed loss and the margin of the centre of mass are then evaluated at q and at
@@ -19,7 +19,7 @@ from nao_testbed.controllers.heat_minimization.posture_search.search import (
 )
 from nao_testbed.controllers.heat_minimization.posture_search.search_space import (
     PostureSearchCfg,
-    find_mirror_pairs,
+    symmetric,
 )
 from nao_testbed.controllers.heat_minimization.posture_search.stance import (
     Stance,
@@ -35,12 +35,9 @@ from nao_testbed.experiments.heat.xray.losses import LegAccount
 from nao_testbed.experiments.heat.xray.standing_model import DEGREE, StandingModel
 from nao_testbed.experiments.heat.xray.suspects import LOAD_CAUSE, Suspects
 from nao_testbed.experiments.heat.xray.verdict import NAMED
-from nao_testbed.models import BadInput, Posture, Robot
+from nao_testbed.models import BadInput, Posture
 from nao_testbed.models.values import FloatArray
 
-SYMMETRIC_RAD = 3.0 * DEGREE
-"""Largest difference of mirrored joints that start at their mean: joint errors and sag
-cause smaller differences, asymmetric stances larger ones."""
 STEP_DEG = 0.1
 """Step of the changes in degrees: about that of an encoder."""
 MIN_SAVED = 0.1
@@ -98,7 +95,7 @@ def find_advice(
         return "the robot probably carries a load, and its place is unknown"
     robot, up = model.robot, model.up(suspects.fit)
     q = model.true_angles(suspects.fit)
-    start = _symmetric(robot, q)
+    start = symmetric(robot, q)
     evaluator = _Evaluator(model, account, up)
     slope_deg = evaluator.slope_deg(q)
     cfg = cfg or PostureSearchCfg(slope_deg=slope_deg, starts=1)
@@ -138,17 +135,6 @@ def find_advice(
     )
 
 
-def _symmetric(robot: Robot, q: FloatArray) -> FloatArray:
-    """Return angles in which nearly mirrored joints mirror each other."""
-    start = q.copy()
-    for pair in find_mirror_pairs(robot):
-        one, other = q[pair.joint], pair.sign * q[pair.other]
-        if abs(one - other) < SYMMETRIC_RAD:
-            mean = 0.5 * (one + other)
-            start[pair.joint], start[pair.other] = mean, pair.sign * mean
-    return np.asarray(start[robot.lead_joints[robot.servo_of_joint]])
-
-
 def _rival_angles(model: StandingModel, suspects: Suspects) -> list[FloatArray]:
     """Return the true angles of the other plausible explanations."""
     found = []
@@ -176,9 +162,7 @@ class _Evaluator:
     def slope_deg(self, q: FloatArray) -> float:
         """Return the slope of the ground under the soles, as in `PostureSearchCfg`."""
         self._dynamics.update(q)
-        normal = Stance(self._robot, self._dynamics, 0.0).at().normal
-        ahead = np.array((1.0, 0.0, 0.0)) - normal[0] * normal
-        return float(np.rad2deg(np.arctan2(self._up @ ahead, self._up @ normal)))
+        return Stance(self._robot, self._dynamics, 0.0).at().slope_deg(self._up)
 
     def at(self, every: list[FloatArray], change: FloatArray) -> StanceHeat:
         """Return the heat of the stance, first of `every`, after a change of angles.

@@ -8,17 +8,19 @@ import pytest
 
 from nao_testbed.controllers.interface.robot_interface import Observation, ServoGains
 from nao_testbed.controllers.policies.choice import make_policy_controller
-from nao_testbed.controllers.policies.cool import (
-    COOLING,
+from nao_testbed.controllers.policies.cool import COOLING, WORSE, CooledPolicy
+from nao_testbed.controllers.policies.cooler_stance import (
+    BOUND_RAD,
+    RAMP_S,
     SETTLING_S,
-    WORSE,
-    CooledPolicy,
+    cooler_stance,
 )
 from nao_testbed.controllers.policies.text import installed, policy_text, short_names
 from nao_testbed.models import BadInput, Robot
 from tests.controllers.policies.test_onnx_policy import an_observation
 
 JOINT = 1  # left_knee of the robot
+DOWN = np.array([0.0, 0.0, -1.0])
 
 
 class Holds:
@@ -38,13 +40,17 @@ class Holds:
 
 
 def run(
-    robot: Robot, policy: Holds, seconds: float, grow: float = 0.0
+    robot: Robot,
+    policy: Holds,
+    seconds: float,
+    grow: float = 0.0,
+    how: str = "nudge",
 ) -> tuple[CooledPolicy, np.ndarray]:
     """Return the controller and its shift under a constant current of one motor.
 
     `grow`: part by which the current grows a second, from the end of the settling.
     """
-    controller = CooledPolicy(policy)
+    controller = CooledPolicy(policy, how=how)
     controller.reset(robot)
     seen = an_observation(robot, 0)
     posture = robot.posture("Stand").angles
@@ -58,6 +64,7 @@ def run(
             q=posture,
             v=np.zeros(6),
             gyro=np.zeros(3),
+            gravity=DOWN,
             current=current,
             target=posture + shift,
             fsr=np.full_like(seen.fsr, 10.0),
@@ -91,8 +98,26 @@ def test_it_gives_up_when_the_loss_grows(two_leg: Robot) -> None:
     assert not shift.any()
 
 
-def test_the_option_cool_has_one_value(tmp_path: object) -> None:
-    with pytest.raises(BadInput, match="cool is 'ice'; give cool=nudge"):
+def test_a_cooler_stance_is_taken_slowly(two_leg: Robot) -> None:
+    q = two_leg.posture("Stand").angles
+    change = cooler_stance(two_leg, q, DOWN)
+    assert 0.0 < np.abs(change).max() <= BOUND_RAD
+    seconds = SETTLING_S + 0.5 * RAMP_S
+    controller, half = run(two_leg, Holds(), seconds, how="stance")
+    assert half == pytest.approx(0.5 * change, abs=0.01 * BOUND_RAD)
+    assert controller.accepted_share == pytest.approx(1.0)
+    _, none = run(two_leg, Holds(), 40.0, grow=0.1, how="stance")
+    assert not none.any()
+
+
+def test_on_its_side_there_is_no_cooler_stance(two_leg: Robot) -> None:
+    q = two_leg.posture("Stand").angles
+    steep = np.array([0.0, 1.0, 0.0])
+    assert not cooler_stance(two_leg, q + 0.5, steep).any()
+
+
+def test_the_option_cool_has_two_values(tmp_path: object) -> None:
+    with pytest.raises(BadInput, match="cool is 'ice'; give cool=nudge or"):
         make_policy_controller("missing.onnx+cool=ice")
     names = short_names(["policy:a/ppo.onnx", "policy:a/ppo.onnx+cool=nudge"])
     assert names == ["ppo", "ppo+cool=nudge"]
