@@ -1,4 +1,4 @@
-"""Reservation servers for the tests: in this process, or as processes of their own."""
+"""Reservation servers for tests: in this process, or as separate processes."""
 
 import contextlib
 import os
@@ -63,7 +63,7 @@ def server(
 
 @pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[Callable[[str], Terminal]]:
-    """Return a function that starts `nao-testbed` as a terminal would."""
+    """Return a function that starts `nao-testbed` like a terminal."""
     started: list[subprocess.Popen[str]] = []
     env = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_STATE_HOME": str(tmp_path)}
     env.pop("NAO_TESTBED_SECRET", None)

@@ -1,4 +1,4 @@
-"""What the tests of the reservation server share."""
+"""Helpers shared by the tests of the reservation server."""
 
 import json
 import re
@@ -19,7 +19,7 @@ AT_MOST_S = 60.0
 
 
 def small_tree() -> ResourceTree:
-    """A head, a state, a processor and a ball."""
+    """Return a tree with a head, a state, a processor and a ball."""
 
     def node(name: str, *children: ResourceNode) -> ResourceNode:
         return ResourceNode(name=name, children=children)
@@ -41,12 +41,12 @@ def small_tree() -> ResourceTree:
 
 @dataclass(frozen=True)
 class Terminal:
-    """A command that runs in a process of its own."""
+    """A command that runs in a separate process."""
 
     process: "subprocess.Popen[str]"
 
     def line(self) -> str:
-        """Return the next line of stdout; an empty one at its end."""
+        """Return the next line of stdout, or an empty string at the end."""
         assert self.process.stdout is not None
         found: list[str] = []
         reader = threading.Thread(
@@ -55,29 +55,29 @@ class Terminal:
         )
         reader.start()
         reader.join(AT_MOST_S)
-        assert found, "it said nothing"
+        assert found, "no output in time"
         return found[0].strip()
 
     def end(self) -> tuple[int, str, str]:
-        """Wait for its end; return exit status, stdout, stderr."""
+        """Wait for the end; return exit status, stdout and stderr."""
         out, err = self.process.communicate(timeout=AT_MOST_S)
         return self.process.returncode, out, err
 
 
 def eventually(holds: Callable[[], bool], within_s: float = AT_MOST_S) -> float:
-    """Wait until something holds; return the seconds that it took.
+    """Poll until a condition holds; return the elapsed seconds.
 
-    For what nobody can be told of: another process, a browser.
+    For state without a notification, such as another process or a browser.
     """
     begin = time.monotonic()
     while not holds():
-        assert time.monotonic() < begin + within_s, "it never happened"
+        assert time.monotonic() < begin + within_s, "the condition never became true"
         time.sleep(0.01)
     return time.monotonic() - begin
 
 
 def register(http: httpx.Client, name: str, **data: object) -> dict[str, str]:
-    """Register an owner; return the headers of its calls."""
+    """Register an owner; return the headers for its calls."""
     answer = http.post("/owners", json={"name": name, **data})
     assert answer.status_code == 201, answer.text
     return {"Owner-Key": answer.json()["key"]}
@@ -91,7 +91,7 @@ def ask(http: httpx.Client, key: dict[str, str], *names: str, **data: object) ->
 
 
 def picture(http: httpx.Client) -> Any:
-    """Return the list without what only time changes."""
+    """Return the list without values that change with time alone."""
     data = http.get("/resources").json()
     text = json.dumps([data["epoch"], data["resources"], data["owners"]])
     return re.sub(r'"(held|waited|left)_s": [\d.]+', "", text)

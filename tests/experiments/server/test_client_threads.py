@@ -1,4 +1,4 @@
-"""One client, several threads (RM-15)."""
+"""One client used by several threads (RM-15)."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,10 +11,10 @@ LEAVES = ("HeadYaw", "HeadPitch", "ball")
 N_ROUNDS = 10
 
 
-def test_threads_that_find_their_owner_gone_register_it_once(
+def test_threads_register_an_expired_owner_only_once(
     front: SharedLedger, server: ReservationServer
 ) -> None:
-    """The second would find its own name taken."""
+    """A second registration would fail, since its name is taken."""
 
     def take(client: Client, leaf: str) -> OutcomeKind:
         return client.take(leaf, timeout_s=1.0).kind
@@ -22,6 +22,6 @@ def test_threads_that_find_their_owner_gone_register_it_once(
     with Client(server.url, "robot 1") as client, ThreadPoolExecutor(3) as pool:
         for _ in range(N_ROUNDS):
             front.drop("robot 1")
-            client.key = None  # as a sign of life finds out
+            client.key = None  # as after a failed sign of life
             kinds = pool.map(take, [client] * len(LEAVES), LEAVES)
             assert list(kinds) == [OutcomeKind.GRANTED] * len(LEAVES)

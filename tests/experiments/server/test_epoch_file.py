@@ -1,4 +1,4 @@
-"""The epoch only rises, whatever happens between two starts (I-12)."""
+"""The epoch only increases, whatever happens between two starts (I-12)."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,7 +10,7 @@ from nao_testbed.models import BadInput
 
 
 @pytest.mark.requirement("AR-7")
-def test_epoch_rises_at_each_start(tmp_path: Path) -> None:
+def test_epoch_increases_at_each_start(tmp_path: Path) -> None:
     path = tmp_path / "some" / "folder" / "epoch"
     assert [next_epoch(path) for _ in range(3)] == [1, 2, 3]
 
@@ -22,7 +22,7 @@ def test_servers_that_start_together_get_different_epochs(tmp_path: Path) -> Non
     assert sorted(epochs) == list(range(1, 41))
 
 
-def test_a_crash_while_writing_leaves_the_old_number(
+def test_crash_while_writing_keeps_the_old_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "epoch"
@@ -39,9 +39,7 @@ def test_a_crash_while_writing_leaves_the_old_number(
 
 
 @pytest.mark.parametrize("text", ["", "seven", "-1", "1.5", "9" * 30, "\x00\xff"])
-def test_a_damaged_file_is_never_taken_for_a_low_number(
-    tmp_path: Path, text: str
-) -> None:
+def test_damaged_file_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "epoch"
     path.write_text(text, encoding="latin-1")
     with pytest.raises(BadInput, match="count of restarts"):
@@ -49,7 +47,7 @@ def test_a_damaged_file_is_never_taken_for_a_low_number(
     assert path.read_text(encoding="latin-1") == text
 
 
-def test_default_file_is_in_the_users_folder_for_state(
+def test_default_file_is_in_the_users_state_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))

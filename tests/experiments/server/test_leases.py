@@ -1,6 +1,6 @@
-"""One suite for leases, whatever grants them: a loop, threads, a server.
+"""One test suite for leases of a loop, of threads and of a server.
 
-Each harness brings the same tree; an owner leases by `of(name)`.
+Each harness has the same tree; an owner leases through `of(name)`.
 """
 
 import threading
@@ -30,26 +30,26 @@ LIVE_S = 1.0
 
 
 class Harness(Protocol):
-    """What a test needs of a way to lease."""
+    """Interface that a test needs to lease resources."""
 
     def of(self, name: str, **habits: Any) -> Leasing:
-        """Return what an owner leases by; it is registered with these habits."""
+        """Register an owner with these settings; return its leasing interface."""
 
     def holders(self, leaf: str) -> list[str]:
-        """Return who has a leaf."""
+        """Return the holders of a leaf."""
 
     def step(self) -> Any:
         """Return the ledger and the present tick, as a front does."""
 
     def after(self, seconds: float, call: Callable[[], object]) -> None:
-        """Call a function a while later, as time passes."""
+        """Call a function after a delay."""
 
     def fall_silent(self, name: str) -> None:
-        """Let an owner show no life for longer than its time to live."""
+        """Stop an owner's signs of life for longer than its time to live."""
 
 
 class LoopHarness:
-    """A ledger in one thread; whoever waits lets ticks pass."""
+    """A ledger in one thread; waiting advances its ticks."""
 
     def __init__(self, cfg: LedgerCfg) -> None:
         self.ledger = Ledger(small_tree(), cfg)
@@ -88,7 +88,7 @@ class LoopHarness:
 
 
 class ThreadHarness:
-    """A shared ledger, on a clock."""
+    """A shared ledger on a real clock."""
 
     def __init__(self, cfg: LedgerCfg) -> None:
         self.front = SharedLedger(Ledger(small_tree(), cfg))
@@ -120,7 +120,7 @@ class ThreadHarness:
 
 
 class ServerHarness(ThreadHarness):
-    """Clients of a server of such a ledger."""
+    """Clients of a server of a shared ledger."""
 
     def __init__(self, cfg: LedgerCfg) -> None:
         super().__init__(cfg)
@@ -136,7 +136,7 @@ class ServerHarness(ThreadHarness):
         return self.clients[name]
 
     def fall_silent(self, name: str) -> None:
-        self.clients[name]._closing.set()  # its thread sends no sign of life any more
+        self.clients[name]._closing.set()  # its thread stops sending signs of life
         super().fall_silent(name)
 
     def close(self) -> None:
@@ -165,7 +165,7 @@ def harness(make: Callable[..., Harness]) -> Harness:
     return make()
 
 
-def test_a_lease_holds_in_its_block_and_gives_back(harness: Harness) -> None:
+def test_lease_is_held_in_its_block_and_released(harness: Harness) -> None:
     with harness.of("one").lease("Head", owner="one") as lease:
         assert lease.is_held
         assert lease.token == lease.check()
@@ -175,11 +175,11 @@ def test_a_lease_holds_in_its_block_and_gives_back(harness: Harness) -> None:
         assert lease.lost is None
     assert harness.holders("HeadYaw") == []
     assert [lease.is_held, lease.lost] == [False, None]
-    with lease:  # again
+    with lease:  # the lease can be reused
         assert harness.holders("HeadYaw") == ["one"]
 
 
-def test_it_waits_until_it_is_granted(harness: Harness) -> None:
+def test_lease_waits_until_it_is_granted(harness: Harness) -> None:
     first = harness.of("one").lease("ball", owner="one")
     first.begin()
     assert first.is_held
@@ -189,7 +189,7 @@ def test_it_waits_until_it_is_granted(harness: Harness) -> None:
         assert harness.holders("ball") == ["two"]
 
 
-def test_who_is_not_granted_holds_nothing_and_learns_who_is_in_the_way(
+def test_denied_lease_holds_nothing_and_names_the_blocker(
     harness: Harness,
 ) -> None:
     with harness.of("one").lease("HeadYaw", owner="one"):
@@ -200,7 +200,7 @@ def test_who_is_not_granted_holds_nothing_and_learns_who_is_in_the_way(
         assert not two.is_waiting
 
 
-def test_an_error_in_the_block_gives_back_and_goes_on(harness: Harness) -> None:
+def test_error_in_the_block_releases_and_propagates(harness: Harness) -> None:
     with (
         pytest.raises(ZeroDivisionError),
         harness.of("one").lease("ball", owner="one"),
@@ -209,7 +209,7 @@ def test_an_error_in_the_block_gives_back_and_goes_on(harness: Harness) -> None:
     assert harness.holders("ball") == []
 
 
-def test_it_follows_pauses_and_gives_back_what_it_has_then(harness: Harness) -> None:
+def test_lease_follows_pauses_and_releases_its_current_token(harness: Harness) -> None:
     one = harness.of("one").lease("ball", owner="one", policy="pause")
     tokens = set()
     with one:
@@ -229,7 +229,7 @@ def test_it_follows_pauses_and_gives_back_what_it_has_then(harness: Harness) -> 
     assert harness.holders("ball") == []
 
 
-def test_a_lease_that_nobody_looked_at_follows_several_pauses(
+def test_unchecked_lease_follows_several_pauses(
     harness: Harness,
 ) -> None:
     with harness.of("one").lease("ball", owner="one", policy="pause") as one:
@@ -241,7 +241,7 @@ def test_a_lease_that_nobody_looked_at_follows_several_pauses(
     assert harness.holders("ball") == []
 
 
-def test_a_lease_closed_while_it_is_paused_does_not_come_back(
+def test_lease_closed_while_paused_is_not_resumed(
     harness: Harness,
 ) -> None:
     with harness.of("one").lease("ball", owner="one", policy="pause"):
@@ -252,7 +252,7 @@ def test_a_lease_closed_while_it_is_paused_does_not_come_back(
     assert harness.holders("ball") == []
 
 
-def test_a_pause_that_does_not_end_in_time_is_a_loss(harness: Harness) -> None:
+def test_pause_that_does_not_end_in_time_is_a_loss(harness: Harness) -> None:
     policy = PauseOnDemand(resume_timeout_s=0.1)
     with harness.of("one").lease("ball", owner="one", policy=policy) as one:
         with harness.of("two").lease("ball", owner="two"):
@@ -263,7 +263,7 @@ def test_a_pause_that_does_not_end_in_time_is_a_loss(harness: Harness) -> None:
         assert str(one.lost) == "paused for 'two', and not returned in time"
 
 
-def test_who_is_overridden_learns_by_whom(make: Callable[..., Harness]) -> None:
+def test_overridden_lease_names_the_new_owner(make: Callable[..., Harness]) -> None:
     harness = make(preemption=Preemption.BY_PRIORITY)
     with harness.of("one").lease("ball", owner="one") as one:
         with harness.of("two").lease("ball", owner="two", priority=3):
@@ -273,11 +273,11 @@ def test_who_is_overridden_learns_by_whom(make: Callable[..., Harness]) -> None:
             assert str(one.lost) == "overridden by 'two'"
             with pytest.raises(LeaseLost, match="overridden by 'two'"):
                 one.check()
-        assert not one.is_held  # what is lost stays lost
+        assert not one.is_held  # the loss is final
     assert not one.wait()
 
 
-def test_a_part_that_gets_hot_ends_a_lease(harness: Harness) -> None:
+def test_overheated_part_ends_a_lease(harness: Harness) -> None:
     with harness.of("one").lease("Head", owner="one") as one:
         with harness.step() as (ledger, tick):
             ledger.freeze(["HeadYaw"], "hotEngine", tick)
@@ -286,7 +286,7 @@ def test_a_part_that_gets_hot_ends_a_lease(harness: Harness) -> None:
         assert harness.holders("HeadPitch") == []
 
 
-def test_leases_of_one_owner_nest_and_the_same_name_twice_is_refused(
+def test_leases_nest_but_not_for_the_same_resource(
     harness: Harness,
 ) -> None:
     one = harness.of("one", policy="stop")
@@ -300,7 +300,7 @@ def test_leases_of_one_owner_nest_and_the_same_name_twice_is_refused(
         assert harness.holders("ball") == []
 
 
-def test_who_falls_silent_loses_its_lease(harness: Harness) -> None:
+def test_silent_owner_loses_its_lease(harness: Harness) -> None:
     one = harness.of("one", time_to_live_s=LIVE_S).lease("HeadYaw", owner="one")
     one.begin()
     assert one.is_held
@@ -312,7 +312,7 @@ def test_who_falls_silent_loses_its_lease(harness: Harness) -> None:
     one.close()
 
 
-def test_who_waits_is_alive(harness: Harness) -> None:
+def test_waiting_owner_is_alive(harness: Harness) -> None:
     first = harness.of("one").lease("ball", owner="one")
     first.begin()
     assert first.is_held
@@ -322,7 +322,7 @@ def test_who_waits_is_alive(harness: Harness) -> None:
         assert lease.is_held
 
 
-def test_a_lease_begins_once_at_a_time(harness: Harness) -> None:
+def test_lease_can_begin_only_once_at_a_time(harness: Harness) -> None:
     lease = harness.of("one").lease("ball", owner="one")
     assert not lease.wait()
     with lease, pytest.raises(BadInput, match="has already begun; close it first"):
@@ -331,7 +331,7 @@ def test_a_lease_begins_once_at_a_time(harness: Harness) -> None:
     lease.close()
 
 
-def test_a_lease_says_what_is_wrong_with_it(harness: Harness) -> None:
+def test_invalid_lease_is_refused(harness: Harness) -> None:
     one = harness.of("one")
     with pytest.raises(BadInput, match=r"'bal' is not in .*Did you mean 'ball'"):
         one.lease("bal", owner="one").begin()
@@ -341,23 +341,23 @@ def test_a_lease_says_what_is_wrong_with_it(harness: Harness) -> None:
         one.lease("ball", owner="one", policy="paus")
 
 
-def test_a_lease_needs_an_owner_where_there_are_several() -> None:
+def test_lease_needs_an_owner_if_there_are_several() -> None:
     front = LedgerFront(Ledger(small_tree()))
     with pytest.raises(BadInput, match="say who commands, such as owner="):
         front.lease("ball")
 
 
-def test_a_client_is_one_owner() -> None:
+def test_client_is_one_owner() -> None:
     client = Client("http://127.0.0.1:1", "one")
     with pytest.raises(BadInput, match="is the owner 'one', not 'two'"):
         client.lease("ball", owner="two")
     client.close()
 
 
-def test_pauses_are_followed_though_no_dead_token_is_remembered(
+def test_lease_follows_pauses_without_remembered_dead_tokens(
     make: Callable[..., Harness],
 ) -> None:
-    """By the first token, which is known for as long as any since."""
+    """It uses its first token, which is remembered as long as its successors."""
     harness = make(dead_tokens_kept=0)
 
     def interrupt() -> None:

@@ -1,4 +1,4 @@
-"""Odd values at the doors of a server: refused by the client, and by the server."""
+"""Invalid values at the interfaces of a server, refused by client and server."""
 
 import json
 from collections.abc import Callable
@@ -31,8 +31,8 @@ NO_NAMES: tuple[Any, ...] = (
 
 
 @pytest.mark.parametrize("value", NO_NUMBERS, ids=lambda v: repr(v)[:20])
-def test_a_client_refuses_what_is_no_number(value: Any) -> None:
-    url = "http://127.0.0.1:9"  # nobody is asked
+def test_client_refuses_invalid_numbers(value: Any) -> None:
+    url = "http://127.0.0.1:9"  # no server is contacted
     no_text: Any = 5 if value == "5" else value
     made: list[Callable[[], object]] = [
         lambda: Client(url, "a", timeout_s=value),
@@ -52,13 +52,13 @@ def test_a_client_refuses_what_is_no_number(value: Any) -> None:
     ]
     for number, make in enumerate(made):
         if number == 4 and value == []:
-            continue  # as empty as no settings
+            continue  # equals empty settings
         with pytest.raises(BadInput):
             make()
 
 
 @pytest.mark.parametrize("value", NO_NAMES, ids=lambda v: repr(v)[:20])
-def test_a_client_refuses_what_is_no_name(value: Any) -> None:
+def test_client_refuses_invalid_names(value: Any) -> None:
     url = "http://127.0.0.1:9"
     client = Client(url, "a")
     client.key = "registered"
@@ -106,7 +106,7 @@ NAMES = [
 ]
 """Likewise for odd names."""
 ODD_NUMBERS = ['"5"', "true", "[1]", "{}", "NaN", "1e999", "-1", "9" * 400, "-1e400"]
-ODD_NAMES = [  # 1 MB is refused unread
+ODD_NAMES = [  # 1 MB is refused before reading
     json.dumps(name[:200] if isinstance(name, str) else name)
     for name in NO_NAMES
     if not isinstance(name, bytes)
@@ -118,7 +118,7 @@ ODD_NAMES = [  # 1 MB is refused unread
     [*((n, NUMBERS) for n in ODD_NUMBERS), *((n, NAMES) for n in ODD_NAMES)],
     ids=lambda v: v[:20] if isinstance(v, str) else "",
 )
-def test_a_server_refuses_odd_values(
+def test_server_refuses_invalid_values(
     server: ReservationServer,
     front: SharedLedger,
     text: str,
@@ -135,7 +135,9 @@ def test_a_server_refuses_odd_values(
     assert not any(row.holders for row in front.snapshot().resources)
 
 
-def test_a_shared_ledger_refuses_what_it_could_not_call(front: SharedLedger) -> None:
+def test_shared_ledger_refuses_invalid_callbacks_and_tokens(
+    front: SharedLedger,
+) -> None:
     front.add_owner(Owner(name="a"))
     with pytest.raises(BadInput, match="when_done"):
         front.ask(Request(owner="a", resources=("ball",)), "call me")  # type: ignore[arg-type]

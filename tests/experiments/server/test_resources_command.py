@@ -1,4 +1,4 @@
-"""`nao-testbed resources` as a person uses it: processes, streams, exit statuses."""
+"""The command `nao-testbed resources`: processes, streams, exit status."""
 
 import json
 import os
@@ -31,7 +31,7 @@ MakeServer = Callable[..., ReservationServer]
 def here(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[Here]:
-    """Return a function that runs a command in this process, to its end."""
+    """Return a function that runs a command in this process until it ends."""
     handler = signal.getsignal(signal.SIGTERM)
     monkeypatch.delenv("NAO_TESTBED_SECRET", raising=False)
     monkeypatch.delenv("NAO_TESTBED_URL", raising=False)
@@ -53,8 +53,10 @@ def here(
 
 @pytest.mark.slow
 @pytest.mark.requirement("RM-59", "RM-61", "RM-63")
-def test_two_terminals_and_one_ball(terminal: Start, here: Here) -> None:
-    """One takes the ball, the other waits and times out; then it is given back."""
+def test_second_terminal_times_out_while_ball_is_held(
+    terminal: Start, here: Here
+) -> None:
+    """One holds the ball, the other times out; then the ball is released."""
     server = terminal("resources serve --port 0 --object ball")
     url = server.line()
     one = terminal(f"resources take ball --owner one --url {url}")
@@ -87,7 +89,7 @@ def test_two_terminals_and_one_ball(terminal: Start, here: Here) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, *END_SIGNALS])
-def test_a_signal_gives_back_what_is_held(
+def test_signal_releases_held_resources(
     terminal: Start, server: ReservationServer, number: signal.Signals
 ) -> None:
     holder = terminal(f"resources take ball --url {server.url}")
@@ -99,7 +101,7 @@ def test_a_signal_gives_back_what_is_held(
         assert rows["ball"].holders == ()
 
 
-def test_a_loss_ends_the_holding_with_its_cause(
+def test_loss_ends_the_command_with_its_cause(
     here: Here, server: ReservationServer, front: SharedLedger
 ) -> None:
     def freeze() -> None:
@@ -162,7 +164,7 @@ def test_list_shows_owner_and_waiters(
     assert "Stand" in busy
 
 
-def test_list_as_json_is_what_the_server_tells(
+def test_list_as_json_is_the_answer_of_the_server(
     here: Here, server: ReservationServer
 ) -> None:
     data = json.loads(here("list", "--json", "-", "--url", server.url).out)
@@ -182,7 +184,7 @@ def test_optional_resources_and_rates_can_be_taken(
 
 
 @pytest.mark.slow(covers=True)
-def test_a_part_of_a_token_can_be_released(
+def test_part_of_a_token_can_be_released(
     here: Here, server: ReservationServer, terminal: Start, front: SharedLedger
 ) -> None:
     holder = terminal(f"resources take Head --url {server.url}")
@@ -191,7 +193,7 @@ def test_a_part_of_a_token_can_be_released(
     assert len(_holders(front)) == 1
 
 
-def test_a_resource_can_be_added(
+def test_resource_can_be_added(
     here: Here, server: ReservationServer, front: SharedLedger
 ) -> None:
     words = ("add", "second ball", "--parent", "Objects", "--url", server.url)
@@ -200,14 +202,14 @@ def test_a_resource_can_be_added(
     assert here(*words).status == 2
 
 
-# -- for programs ----------------------------------------------------------------------
+# -- JSON output -----------------------------------------------------------------------
 
 
 @pytest.mark.slow(covers=True)
-def test_a_token_goes_to_a_program(
+def test_json_output_contains_the_token(
     terminal: Start, here: Here, server: ReservationServer
 ) -> None:
-    """It comes with the grant, not with the end of it; then a part, then all."""
+    """It is printed at the grant; a program then releases a part, and the rest."""
     line = "resources take ball HeadYaw --owner one --optional HeadPitch --json -"
     holder = terminal(f"{line} --url {server.url}")
     lines = [holder.line()]
@@ -237,7 +239,7 @@ def test_a_token_goes_to_a_program(
     assert holder.end() == (0, "", "")
 
 
-def test_a_program_hears_who_was_in_the_way(
+def test_json_output_names_the_blockers(
     here: Here, server: ReservationServer, front: SharedLedger
 ) -> None:
     front.add_owner(Owner(name="one", timeout_s=60.0))
@@ -259,7 +261,7 @@ def test_a_program_hears_who_was_in_the_way(
         ("give-back", {"resources": None}),
     ],
 )
-def test_what_was_done_is_told_to_programs(
+def test_json_output_describes_the_action(
     here: Here, server: ReservationServer, words: str, told: dict[str, object]
 ) -> None:
     ran = here(*words.split(), "--json", "-", "--url", server.url)
@@ -268,7 +270,7 @@ def test_what_was_done_is_told_to_programs(
     assert json.loads(ran.out) == {"experiment": name, **told}
 
 
-def test_a_json_file_is_tried_before_anything_is_done(
+def test_json_file_is_checked_before_any_action(
     here: Here, server: ReservationServer, front: SharedLedger
 ) -> None:
     words = ("add", "cup", "--parent", "Objects", "--url", server.url)
@@ -277,7 +279,7 @@ def test_a_json_file_is_tried_before_anything_is_done(
 
 
 @pytest.mark.parametrize("is_there", [False, True])
-def test_a_file_with_a_token_is_for_its_owner_alone(
+def test_file_with_a_token_is_readable_by_its_user_only(
     here: Here, server: ReservationServer, tmp_path: Path, is_there: bool
 ) -> None:
     rules, file = tmp_path / "rules.yaml", tmp_path / "token.json"
@@ -380,7 +382,7 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def lasting() -> Iterator[ReservationServer]:
-    """One server for all: bad input changes nothing."""
+    """One server for all tests: bad input changes nothing."""
     with (
         SharedLedger(Ledger(small_tree())) as front,
         ReservationServer(front, ServerCfg(port=0)) as server,
@@ -389,7 +391,7 @@ def lasting() -> Iterator[ReservationServer]:
 
 
 @pytest.mark.parametrize("line", BAD)
-def test_bad_input_is_one_message_and_status_2(
+def test_bad_input_is_one_message_and_exit_2(
     here: Here, lasting: ReservationServer, tmp_path: Path, line: str
 ) -> None:
     for name, (text, mode) in FILES.items():
@@ -402,17 +404,17 @@ def test_bad_input_is_one_message_and_status_2(
     assert (ran.status, ran.out) == (2, "")
     assert ran.err.startswith("error: ")
     assert BAD[line] in ran.err
-    assert not (tmp_path / "epoch").exists(), "no epoch is spent on bad input"
+    assert not (tmp_path / "epoch").exists(), "bad input must not use an epoch"
 
 
 @pytest.mark.parametrize("line", ["list", "take ball", "release 1-1-0123456789abcdef"])
-def test_no_server_is_one_message_and_status_1(here: Here, line: str) -> None:
+def test_missing_server_is_one_message_and_exit_1(here: Here, line: str) -> None:
     ran = here(*line.split(), "--url", "http://127.0.0.1:1")
     assert (ran.status, ran.out) == (1, "")
     assert ran.err.startswith("error: no reservation server answers at")
 
 
-def test_another_kind_of_server_is_noticed(
+def test_other_kind_of_server_is_detected(
     here: Here, server: ReservationServer
 ) -> None:
     ran = here("list", "--url", f"{server.url}/nothing")
@@ -420,19 +422,19 @@ def test_another_kind_of_server_is_noticed(
     assert "there is no '/nothing" in ran.err
 
 
-def test_an_owner_has_to_have_a_name(here: Here, server: ReservationServer) -> None:
+def test_owner_needs_a_name(here: Here, server: ReservationServer) -> None:
     ran = here("take", "ball", "--owner", "", "--for", "0", "--url", server.url)
     assert (ran.status, ran.out) == (2, "")
     assert "name is ''" in ran.err
 
 
-def test_a_terminal_obeys_no_name(
+def test_control_characters_in_names_are_not_printed(
     here: Here,
     front: SharedLedger,
     server: ReservationServer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Whatever a server says: ours refuses such names, another's may not."""
+    """Our server refuses such names, but another server might not."""
     for module in ("requests", "manager.owner_calls"):
         monkeypatch.setattr(
             f"nao_testbed.controllers.arbitration.{module}.check_name",
@@ -449,16 +451,14 @@ def test_a_terminal_obeys_no_name(
         assert "\x9b" not in text
 
 
-def test_the_missing_extra_is_named(
-    here: Here, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_extra_is_named(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     ran = here("list")
     assert ran.status == 2
     assert "pip install '.[server]'" in ran.err
 
 
-def test_the_secret_comes_from_a_file_or_the_environment(
+def test_secret_is_read_from_a_file_or_the_environment(
     here: Here,
     make_server: MakeServer,
     tmp_path: Path,
@@ -476,12 +476,12 @@ def test_the_secret_comes_from_a_file_or_the_environment(
     assert here("list", "--url", server.url).status == 0
 
 
-# -- where the resources come from -----------------------------------------------------
+# -- sources of the resource tree ------------------------------------------------------
 
 
 @pytest.mark.slow(covers=True)
 @pytest.mark.requirement("RM-4", "RM-41", "RM-60")
-def test_bodies_files_and_objects_make_the_tree(
+def test_bodies_files_and_objects_define_the_tree(
     terminal: Start, tmp_path: Path
 ) -> None:
     (tmp_path / "field.yaml").write_text(
@@ -502,4 +502,4 @@ def test_bodies_files_and_objects_make_the_tree(
     with ServerLink(field.line()) as link:
         names = [row.name for row in link.snapshot().resources]
         assert names == ["field", "ball", "Left goal", "l-post", "l-net", "CPU"]
-        assert link.epoch in {1, 2}, "both count in one file, each its own epoch"
+        assert link.epoch in {1, 2}, "both use one file, with different epochs"

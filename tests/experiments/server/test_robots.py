@@ -1,4 +1,4 @@
-"""Several robots and one ball: typed clients, silence, death, restarts."""
+"""Several robots and one ball: clients, lost connections, kills, restarts."""
 
 import os
 import signal
@@ -51,7 +51,7 @@ with Client(sys.argv[1], "robot 1", time_to_live_s=float(sys.argv[2])) as robot:
 
 @pytest.fixture
 def robots(server: ReservationServer) -> Iterator[Callable[..., Client]]:
-    """Return a function that brings a robot to the server."""
+    """Return a function that connects a robot to the server."""
     clients: list[Client] = []
 
     def bring(name: str, **more: object) -> Client:
@@ -71,7 +71,7 @@ def holders(snapshot: SnapshotData, name: str) -> list[str]:
 
 
 def listen(front: SharedLedger) -> list[Event]:
-    """Return a list that gets every event from now on."""
+    """Return a list that receives every event from now on."""
     events: list[Event] = []
     with front.step() as (ledger, _):
         ledger.add_direct_listener(events.append)
@@ -87,7 +87,7 @@ def has_waiter(link: ServerLink, name: str, n: int = 1) -> bool:
 
 
 @pytest.mark.requirement("RM-59", "RM-60", "RM-61", "RM-20")
-def test_three_robots_and_one_ball(robots: Callable[..., Client]) -> None:
+def test_three_robots_take_one_ball_in_turn(robots: Callable[..., Client]) -> None:
     one, two, three = (robots(f"robot {i}") for i in (1, 2, 3))
     first = one.take("ball")
     assert first.token is not None
@@ -99,7 +99,7 @@ def test_three_robots_and_one_ball(robots: Callable[..., Client]) -> None:
     third = three.take("ball", timeout_s=0.1)
     assert third.kind is OutcomeKind.TIMED_OUT
     assert third.blockers[0].owners[0] == "robot 1"
-    assert not got, "two robots would fight over one ball"
+    assert not got, "two robots hold the ball"
     one.release(first.token)
     assert not one.holds(first.token)
     waits.join(AT_MOST_S)
@@ -107,7 +107,9 @@ def test_three_robots_and_one_ball(robots: Callable[..., Client]) -> None:
 
 
 @pytest.mark.requirement("AR-23", "AR-25")
-def test_a_token_grows_and_shrinks(robots: Callable[..., Client]) -> None:
+def test_token_can_be_extended_and_partly_released(
+    robots: Callable[..., Client],
+) -> None:
     one = robots("robot 1")
     token = one.take("HeadYaw").token
     assert token is not None
@@ -122,7 +124,7 @@ def test_a_token_grows_and_shrinks(robots: Callable[..., Client]) -> None:
 
 
 @pytest.mark.slow(covers=True)
-def test_a_client_that_lives_keeps_what_it_holds(robots: Callable[..., Client]) -> None:
+def test_live_client_keeps_what_it_holds(robots: Callable[..., Client]) -> None:
     one, two = robots("robot 1", time_to_live_s=2.0), robots("robot 2")
     token = one.take("ball").token
     assert token is not None
@@ -131,7 +133,7 @@ def test_a_client_that_lives_keeps_what_it_holds(robots: Callable[..., Client]) 
 
 
 @pytest.mark.requirement("RM-33", "RM-37")
-def test_a_paused_robot_gets_its_set_back(robots: Callable[..., Client]) -> None:
+def test_paused_robot_gets_its_resources_back(robots: Callable[..., Client]) -> None:
     back = threading.Event()
 
     def hear(notice: NoticeData) -> None:
@@ -153,12 +155,12 @@ def test_a_paused_robot_gets_its_set_back(robots: Callable[..., Client]) -> None
 
 
 @pytest.mark.requirement("RM-36", "AR-18")
-def test_a_remote_callback_is_told_and_releases_when_it_is_ready(
+def test_remote_callback_is_notified_and_releases_when_ready(
     robots: Callable[..., Client],
 ) -> None:
     def hear(notice: NoticeData) -> None:
         if notice.kind is NoticeKind.DEMANDED and token is not None:
-            one.release(token)  # the kick is done
+            one.release(token)  # the kick is complete
 
     token: Token | None = None
     one = robots("robot 1", policy="callback", on_notice=hear)
@@ -168,14 +170,14 @@ def test_a_remote_callback_is_told_and_releases_when_it_is_ready(
 
 
 class NeitherError(Exception):
-    """Cannot be asked whether it is true, as those who write it down do."""
+    """Cannot be converted to bool, as the logging module does."""
 
     def __bool__(self) -> bool:
         raise RuntimeError
 
 
 @pytest.mark.parametrize("raised", [ValueError, NeitherError, KeyboardInterrupt])
-def test_what_on_notice_raises_does_not_end_the_reading(
+def test_error_in_on_notice_does_not_stop_the_reader(
     robots: Callable[..., Client], raised: type[BaseException]
 ) -> None:
     heard: list[NoticeData] = []
@@ -203,7 +205,7 @@ def test_notices_can_be_iterated(robots: Callable[..., Client]) -> None:
     assert {notice.kind for notice in told} == {NoticeKind.DEMANDED}
 
 
-def test_a_reader_that_was_cut_off_gets_each_notice_once(
+def test_disconnected_reader_gets_each_notice_once(
     robots: Callable[..., Client],
 ) -> None:
     told: list[int] = []
@@ -217,7 +219,7 @@ def test_a_reader_that_was_cut_off_gets_each_notice_once(
     assert told == [1, 2, 3]
 
 
-def test_what_no_notice_told_is_known_after_the_next_sign_of_life(
+def test_missed_loss_is_known_after_the_next_sign_of_life(
     robots: Callable[..., Client],
     server: ReservationServer,
     monkeypatch: pytest.MonkeyPatch,
@@ -234,7 +236,7 @@ def test_what_no_notice_told_is_known_after_the_next_sign_of_life(
 
 
 @pytest.mark.requirement("AR-19", "AR-20")
-def test_a_partial_loss_leaves_the_token_held(
+def test_partial_loss_leaves_the_token_held(
     robots: Callable[..., Client],
 ) -> None:
     one, two = robots("robot 1", policy="stop"), robots("robot 2")
@@ -247,16 +249,16 @@ def test_a_partial_loss_leaves_the_token_held(
     eventually(lambda: not one.holds(part))
 
 
-# -- silence ---------------------------------------------------------------------------
+# -- lost connections ------------------------------------------------------------------
 
 
 @pytest.mark.requirement("RM-59", "RM-61")
-def test_a_silent_client_stops_before_the_server_gives_it_to_another(
+def test_silent_client_stops_before_its_resources_are_granted(
     robots: Callable[..., Client],
     front: SharedLedger,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Its clock runs, its signs of life do not arrive."""
+    """Its clock runs, but its signs of life are lost."""
     events = listen(front)
     live_s = 1.0
     one = robots("robot 1", time_to_live_s=live_s)
@@ -280,10 +282,10 @@ def unanswered(*_: object, **__: object) -> object:
 
 @pytest.mark.slow(covers=True)
 @pytest.mark.requirement("RM-59", "RM-61")
-def test_a_killed_client_loses_the_ball_after_its_time_to_live(
+def test_killed_client_loses_the_ball_after_its_time_to_live(
     server: ReservationServer, front: SharedLedger, robots: Callable[..., Client]
 ) -> None:
-    """I-9: kill -9; its late commands are refused, and the waiter gets the ball."""
+    """I-9 with kill -9: late commands are refused, and the waiter gets the ball."""
     live_s = 2.0
     events = listen(front)
     process = subprocess.Popen(
@@ -317,7 +319,7 @@ def test_a_killed_client_loses_the_ball_after_its_time_to_live(
     with pytest.raises(Refused, match="EXPIRED"):
         two.release(token)
     names = [owner.name for owner in two.snapshot().owners]
-    assert names == ["robot 2"], "nothing of it is left"
+    assert names == ["robot 2"], "the killed owner is still known"
 
 
 # -- restart ---------------------------------------------------------------------------
@@ -325,10 +327,10 @@ def test_a_killed_client_loses_the_ball_after_its_time_to_live(
 
 @pytest.mark.slow
 @pytest.mark.requirement("RM-59", "AR-7")
-def test_after_a_restart_every_older_token_is_refused(
+def test_older_tokens_are_refused_after_a_restart(
     terminal: Start, tmp_path: Path
 ) -> None:
-    """I-12: the server is killed and comes back on its port in a higher epoch."""
+    """I-12: the killed server restarts on its port in a higher epoch."""
     serve = f"resources serve --object ball --state {tmp_path}/epoch --port "
     first = terminal(serve + "0")
     url = first.line()
@@ -362,7 +364,7 @@ def test_after_a_restart_every_older_token_is_refused(
 
 @pytest.mark.slow
 @pytest.mark.requirement("RM-40")
-def test_nobody_registers_by_the_name_of_a_virtual_owner(
+def test_client_cannot_use_the_name_of_a_virtual_owner(
     terminal: Start, tmp_path: Path
 ) -> None:
     served = terminal(f"resources serve --state {tmp_path}/epoch --port 0")
@@ -400,7 +402,7 @@ def test_ctrl_c_while_waiting_leaves_no_request_behind(
 
 
 @pytest.mark.requirement("RM-26", "RM-59")
-def test_what_a_robot_takes_is_open_to_its_parts_over_a_network(
+def test_child_of_a_remote_robot_uses_its_resources(
     server: ReservationServer, robots: Callable[..., Client]
 ) -> None:
     robot, rival = robots("robot 1"), robots("robot 2")

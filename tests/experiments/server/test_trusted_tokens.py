@@ -1,4 +1,4 @@
-"""Which tokens a remote owner trusts: never longer than the server keeps them."""
+"""Tokens trusted by a remote owner, at most as long as the server keeps them."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def trusted(clock: Clock) -> TrustedTokens:
-    """Of an owner that has just registered."""
+    """Trusted tokens of a newly registered owner."""
     trusted = TrustedTokens(clock, LIVE_S)
     trusted.after_answer(trusted.before_send(), ())
     return trusted
@@ -43,13 +43,13 @@ def notice(kind: NoticeKind, token: Token | None = None, **more: object) -> Noti
 
 
 @pytest.mark.requirement("RM-61")
-def test_trust_counts_from_the_sending_of_the_last_answered_sign(
+def test_trust_counts_from_sending_the_last_answered_sign(
     trusted: TrustedTokens, clock: Clock
 ) -> None:
     trusted.add(BALL)
     clock.now_s += 5.0
     sent = trusted.before_send()
-    clock.now_s += 3.0  # the answer takes its time
+    clock.now_s += 3.0  # delay of the answer
     trusted.after_answer(sent, ["1.1"])
     clock.now_s = 105.0 + TRUSTED * LIVE_S - 0.001
     assert trusted.holds(BALL)
@@ -57,7 +57,7 @@ def test_trust_counts_from_the_sending_of_the_last_answered_sign(
     assert not trusted.holds(BALL)
 
 
-def test_an_answer_that_comes_late_shortens_nothing(
+def test_late_answer_does_not_shorten_trust(
     trusted: TrustedTokens, clock: Clock
 ) -> None:
     early = trusted.before_send()
@@ -68,7 +68,7 @@ def test_an_answer_that_comes_late_shortens_nothing(
     assert trusted.until_s == until_s
 
 
-def test_what_is_granted_while_a_sign_is_on_its_way_stays(
+def test_grant_during_a_pending_sign_of_life_is_kept(
     trusted: TrustedTokens,
 ) -> None:
     trusted.add(BALL)
@@ -80,24 +80,24 @@ def test_what_is_granted_while_a_sign_is_on_its_way_stays(
 
 
 @pytest.mark.requirement("AR-18")
-def test_the_notice_of_an_end_may_overtake_the_grant(trusted: TrustedTokens) -> None:
+def test_notice_of_an_end_may_arrive_before_the_grant(trusted: TrustedTokens) -> None:
     trusted.apply_notice(notice(NoticeKind.LOST, BALL, has_ended=True))
     trusted.add(BALL)
     assert not trusted.holds(BALL)
 
 
 @pytest.mark.requirement("AR-20")
-def test_a_partial_loss_ends_no_trust(trusted: TrustedTokens) -> None:
+def test_partial_loss_does_not_end_trust(trusted: TrustedTokens) -> None:
     trusted.add(BALL)
     trusted.apply_notice(notice(NoticeKind.LOST, BALL, has_ended=False))
     assert trusted.holds(BALL)
 
 
 @pytest.mark.requirement("RM-37")
-def test_only_the_resumption_of_a_pause_brings_trust_by_notice(
+def test_only_a_resume_notice_adds_trust(
     trusted: TrustedTokens,
 ) -> None:
-    """Another outcome may be told when its token is long given back."""
+    """Other outcomes may arrive after their token was released."""
 
     def resumed(token: Token, request: int) -> NoticeData:
         outcome = OutcomeData(kind=OutcomeKind.GRANTED, tick=0, token=token.as_text())
@@ -113,7 +113,7 @@ def test_only_the_resumption_of_a_pause_brings_trust_by_notice(
     assert trusted.holds(HEAD)
 
 
-def test_a_new_registration_trusts_nothing_of_before(trusted: TrustedTokens) -> None:
+def test_new_registration_trusts_no_older_tokens(trusted: TrustedTokens) -> None:
     trusted.add(BALL)
     trusted.invalidate_all()
     trusted.after_answer(trusted.before_send(), ())

@@ -1,4 +1,4 @@
-"""Who connects and does not finish, or comes when the server is full (RM-65)."""
+"""Clients that do not finish their request, or meet a full server (RM-65)."""
 
 import socket
 from collections.abc import Callable
@@ -42,16 +42,16 @@ def read_all(stranger: socket.socket) -> bytes:
 
 
 @pytest.mark.parametrize("said", HALVES.values(), ids=HALVES)
-def test_half_a_request_is_not_waited_for_for_ever(
+def test_incomplete_request_times_out(
     server: ReservationServer, said: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "WHOLE_S", 0.1)
     with connect(server) as stranger:
         stranger.sendall(said)
-        read_all(stranger)  # raises TimeoutError if it is never ended
+        read_all(stranger)  # raises TimeoutError unless the server closes
 
 
-def test_a_whole_request_may_wait_for_longer(
+def test_complete_request_may_wait_longer(
     server: ReservationServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "WHOLE_S", 0.05)
@@ -61,7 +61,7 @@ def test_a_whole_request_may_wait_for_longer(
         assert late["outcome"]["kind"] == "timed_out"
 
 
-def test_when_the_server_is_full_those_who_are_there_go_on(
+def test_full_server_keeps_serving_its_clients(
     make_server: MakeServer,
 ) -> None:
     server = make_server(max_connections=8)

@@ -1,4 +1,4 @@
-"""I-14 for behaviours that a station sends: running, stopped, replaced."""
+"""I-14 for behaviours uploaded by a station: running, stopped, replaced."""
 
 from contextlib import suppress
 from typing import Any
@@ -35,7 +35,7 @@ behaviours:
 
 
 class StationAttack(Attack):
-    """A station that sends files, starts, stops and takes away all the while."""
+    """Station that keeps uploading, starting, stopping and revoking."""
 
     def __init__(self, body: LineBody, seed: int, station: Station) -> None:
         super().__init__(body, seed)
@@ -89,7 +89,7 @@ def attacked(robot: Robot, seed: int, slots: int = SLOTS) -> tuple[Any, TraceChe
 
 
 @pytest.mark.requirement("I-14", "RM-64")
-def test_what_a_station_sent_moves_what_it_holds_and_nothing_else() -> None:
+def test_station_behaviour_moves_only_what_it_holds() -> None:
     attack, checker = attacked(load_robot(), 1)
     assert not checker.finish()
     assert {"motor", "light"} <= set(attack.changed)

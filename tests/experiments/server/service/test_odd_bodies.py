@@ -1,6 +1,6 @@
-"""Odd bodies at every route: an answer with a sentence, no error of ours, no change.
+"""Unusual bodies at every route get an error message, without any change.
 
-A part of a longer search; each route gets its own fields, with odd values in each.
+Part of a longer search; each route gets its own fields with unusual values.
 """
 
 import asyncio
@@ -93,7 +93,7 @@ def bodies() -> Iterator[tuple[str, bytes, dict[str, str]]]:
 
 @pytest.mark.slow(covers=True)
 @pytest.mark.requirement("RM-65")
-def test_every_route_answers_an_odd_body_with_a_sentence() -> None:
+def test_every_route_answers_an_unusual_body_with_a_message() -> None:
     events: list[Event] = []
     ledger = Ledger(small_tree(), epoch=1, listeners=[events.append])
 
@@ -126,7 +126,7 @@ def test_every_route_answers_an_odd_body_with_a_sentence() -> None:
 
 
 def check_answer(said: httpx.Response) -> None:
-    """Let an answer be a good one, or one of at most some lines that can be printed."""
+    """Check that an answer is a success or a short printable error."""
     where = (said.request.method, str(said.request.url)[:60], said.request.content[:99])
     assert 200 <= said.status_code < 300 or 400 <= said.status_code < 500, where
     if said.status_code >= 400:

@@ -1,4 +1,4 @@
-"""The page of the reservations, in a real browser (RM-62, RM-63)."""
+"""The page of the reservations in a real browser (RM-62, RM-63)."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow(covers=True)
 
 @pytest.fixture
 def busy(front: SharedLedger) -> SharedLedger:
-    """Owners of all kinds, waiters, a state, rates and virtual owners."""
+    """Ledger with all kinds of owners, waiters, a state, rates and virtual owners."""
     for owner in (
         Owner(name="greet", priority=3),
         Owner(name="greet/nod", parent="greet"),
@@ -74,7 +74,7 @@ def becomes(page: "Page", name: str, text: str) -> None:
 def test_page_shows_owners_waiters_states_rates_and_virtual_owners(
     page: "Page",
 ) -> None:
-    assert "→ greet use" in text_of(page, "Head")  # the yaw is still its own
+    assert "→ greet use" in text_of(page, "Head")  # the parent still holds the yaw
     pitch = text_of(page, "HeadPitch")
     assert pitch.index("greet/nod use") < pitch.index("→ greet lent")
     assert pitch.index("→ greet lent") < pitch.index("Waiter: look around")
@@ -92,8 +92,8 @@ def test_page_shows_owners_waiters_states_rates_and_virtual_owners(
 
 
 @pytest.mark.requirement("RM-62", "RM-63")
-def test_page_begins_with_what_is_held(page: "Page", busy: SharedLedger) -> None:
-    """Each hold once: a composite stands for its parts; free ones are further down."""
+def test_page_lists_held_resources_first(page: "Page", busy: SharedLedger) -> None:
+    """One row per hold: a composite replaces its parts; free resources follow."""
     headings = page.locator("h2").all_inner_texts()
     assert headings == ["Held or requested", "All resources", "Owners"]
     rows = page.locator("#held .row")
@@ -122,13 +122,13 @@ def test_page_begins_with_what_is_held(page: "Page", busy: SharedLedger) -> None
     held.wait_for(timeout=LATEST_MS)
 
 
-def test_a_name_is_text_and_never_markup(page: "Page") -> None:
+def test_names_are_escaped(page: "Page") -> None:
     assert "<img src=x onerror=alert(1)>" in text_of(page, "ball")
     assert page.locator("img").count() == 0
 
 
 @pytest.mark.requirement("RM-62")
-def test_page_updates_by_itself(page: "Page", busy: SharedLedger) -> None:
+def test_page_updates_itself(page: "Page", busy: SharedLedger) -> None:
     with busy.step() as (ledger, tick):
         ledger.set_state("State", "Sit", tick)
     becomes(page, "Sit", "Activated")
@@ -139,7 +139,7 @@ def test_page_updates_by_itself(page: "Page", busy: SharedLedger) -> None:
     becomes(page, "cup", "free")
 
 
-def test_parts_of_a_composite_can_be_folded_away(page: "Page") -> None:
+def test_parts_of_a_composite_can_be_collapsed(page: "Page") -> None:
     page.get_by_role("button", name="parts of Head").click()
     page.locator(".row[data-name=HeadYaw]").wait_for(state="detached")
     page.get_by_role("button", name="parts of Head").click()
@@ -149,11 +149,11 @@ def test_parts_of_a_composite_can_be_folded_away(page: "Page") -> None:
 def test_page_fits_a_phone(page: "Page") -> None:
     page.set_viewport_size({"width": 360, "height": 740})
     width = page.evaluate("document.documentElement.scrollWidth")
-    assert width <= 360, "it would have to be pushed sideways"
+    assert width <= 360, "horizontal scrolling is required"
     assert page.locator(".row[data-name=ball] .wait").is_visible()
 
 
-def test_page_says_when_the_server_is_gone(browser: "Browser", tmp_path: Path) -> None:
+def test_page_reports_a_lost_server(browser: "Browser", tmp_path: Path) -> None:
     from nao_testbed.controllers.arbitration.manager.ledger import Ledger
     from nao_testbed.experiments.server.service.address import ServerCfg
 
@@ -166,10 +166,10 @@ def test_page_says_when_the_server_is_gone(browser: "Browser", tmp_path: Path) -
     page.close()
 
 
-def test_page_comes_back_when_a_full_server_has_room(
+def test_page_reconnects_when_a_full_server_has_room(
     browser: "Browser", make_server: Callable[..., ReservationServer]
 ) -> None:
-    """An EventSource that was refused gives up for good."""
+    """A refused EventSource does not retry by itself."""
     page = browser.new_page()
     url = make_server().url
 

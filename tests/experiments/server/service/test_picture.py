@@ -1,4 +1,4 @@
-"""What pages are sent is never older than the last change (RM-62)."""
+"""Snapshots for pages are never older than the last change (RM-62)."""
 
 from collections.abc import Callable
 from threading import Thread
@@ -14,10 +14,10 @@ from tests.experiments.server.helpers import eventually
 
 
 @pytest.mark.requirement("RM-62")
-def test_a_change_while_a_picture_is_made_is_in_the_next_one(
+def test_change_during_a_snapshot_is_in_the_next_one(
     front: SharedLedger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A page that asks again at once must not get the one from before."""
+    """A page that asks again immediately must not get the old snapshot."""
     front.add_owner(Owner(name="walk"))
     service = Service(front)
     routes = Routes(service)
@@ -38,7 +38,7 @@ def test_a_change_while_a_picture_is_made_is_in_the_next_one(
     assert held in routes._fresh_snapshot()
 
 
-def test_a_page_that_leaves_takes_no_news_from_another(front: SharedLedger) -> None:
+def test_leaving_page_does_not_block_updates_of_another(front: SharedLedger) -> None:
     heard: list[str] = []
 
     def leaves() -> None:

@@ -1,4 +1,4 @@
-"""What the reservation server refuses: clearly, and without any change (RM-65)."""
+"""Requests that the server refuses with a clear error and no change (RM-65)."""
 
 import base64
 import socket
@@ -29,7 +29,7 @@ MakeServer = Callable[..., ReservationServer]
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ReservationServer]:
-    """One server for all: nothing that is refused may change it."""
+    """One server for all tests: refused requests must not change it."""
     with (
         SharedLedger(Ledger(small_tree())) as front,
         ReservationServer(front, ServerCfg(port=0)) as server,
@@ -45,7 +45,7 @@ def http(server: ReservationServer) -> Iterator[httpx.Client]:
 
 @pytest.fixture(scope="module")
 def key(http: httpx.Client) -> dict[str, str]:
-    """Of an owner that lives for long and holds something."""
+    """Headers of a long-lived owner that holds a resource."""
     key = register(http, "a", time_to_live_s=600.0)
     ask(http, key, "HeadPitch")
     return key
@@ -190,10 +190,10 @@ FOREIGN += ("http://127.0.0.1:1", "app://x", "ftp://{host}", "{url}/", "x{url}")
     ("method", "path"),
     [("GET", "/resources"), ("GET", "/"), ("GET", "/events"), ("POST", "/resources")],
 )
-def test_a_page_of_another_origin_is_refused_whatever_it_asks(
+def test_page_of_another_origin_is_always_refused(
     server: ReservationServer, http: httpx.Client, origin: str, method: str, path: str
 ) -> None:
-    """Other servers of this machine are strangers too: their ports differ."""
+    """Including other servers of this machine, which have other ports."""
     origin = origin.format(url=server.url, host=server.url.removeprefix("http://"))
     body = {"name": "cup", "parent": "Objects"} if method == "POST" else None
     before = picture(http)
@@ -206,18 +206,18 @@ def test_a_page_of_another_origin_is_refused_whatever_it_asks(
 
 
 @pytest.mark.parametrize("place", ["127.0.0.1", "localhost"])
-def test_its_own_page_and_programs_without_an_origin_are_answered(
+def test_own_page_and_requests_without_origin_are_accepted(
     server: ReservationServer, http: httpx.Client, place: str
 ) -> None:
     host = f"{place}:{server.url.rpartition(':')[2]}"
-    for scheme in ("http", "https"):  # a proxy with TLS before it keeps Host
+    for scheme in ("http", "https"):  # a TLS proxy in front keeps Host
         headers = {"Host": host, "Origin": f"{scheme}://{host}"}
         assert http.get("/resources", headers=headers).status_code == 200
     assert http.get("/resources").status_code == 200
 
 
 @pytest.mark.parametrize("wrong", [{}, {"Owner-Key": "guess"}, {"Owner-Key": "ä"}])
-def test_nobody_acts_for_an_owner_without_its_key(
+def test_owner_calls_require_the_owner_key(
     http: httpx.Client, key: dict[str, str], wrong: dict[str, str]
 ) -> None:
     before = picture(http)
@@ -234,7 +234,7 @@ def test_nobody_acts_for_an_owner_without_its_key(
 
 
 @pytest.mark.parametrize("is_announced", [True, False])
-def test_ten_megabytes_are_refused_unread(
+def test_ten_megabytes_are_refused_before_reading(
     http: httpx.Client, server: ReservationServer, is_announced: bool
 ) -> None:
     before = picture(http)
@@ -260,7 +260,7 @@ def test_ten_megabytes_are_refused_unread(
     assert picture(http) == before
 
 
-# -- strangers -------------------------------------------------------------------------
+# -- secret and hosts ------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -302,7 +302,7 @@ def basic(text: str) -> str:
         basic(SECRET),
     ],
 )
-def test_without_the_secret_nothing_is_answered(
+def test_requests_without_the_secret_are_refused(
     guarded: ReservationServer, value: str | None
 ) -> None:
     headers = {} if value is None else {"Authorization": value}
@@ -315,7 +315,9 @@ def test_without_the_secret_nothing_is_answered(
 
 
 @pytest.mark.parametrize("value", [f"Bearer {SECRET}", basic(f"anybody:{SECRET}")])
-def test_with_the_secret_all_is(guarded: ReservationServer, value: str) -> None:
+def test_requests_with_the_secret_are_accepted(
+    guarded: ReservationServer, value: str
+) -> None:
     for path in ("/", "/resources"):
         answer = httpx.get(
             guarded.url + path, headers={"Authorization": value}, verify=False
@@ -323,7 +325,7 @@ def test_with_the_secret_all_is(guarded: ReservationServer, value: str) -> None:
         assert answer.status_code == 200
 
 
-def test_a_secret_of_any_letters_opens_the_way(make_server: MakeServer) -> None:
+def test_secret_may_contain_any_letters(make_server: MakeServer) -> None:
     secret = "schlüssel 🗝"
     url = make_server(secret=secret).url
     with ServerLink(url, secret) as link:
@@ -333,7 +335,7 @@ def test_a_secret_of_any_letters_opens_the_way(make_server: MakeServer) -> None:
 
 
 @pytest.mark.parametrize("secret", ["ab\ncdefghij", "abcdefghi ", "abcde\x00fghi"])
-def test_a_secret_that_cannot_be_sent_is_named_but_not_told(secret: str) -> None:
+def test_unusable_secret_is_refused_without_printing_it(secret: str) -> None:
     for ask_for in (lambda: ServerCfg(secret=secret), lambda: ServerLink(URL, secret)):
         with pytest.raises(BadInput, match="shared secret") as told:
             ask_for()
@@ -341,29 +343,27 @@ def test_a_secret_that_cannot_be_sent_is_named_but_not_told(secret: str) -> None
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "robot.local"])
-def test_an_open_host_needs_a_secret(host: str) -> None:
+def test_open_host_needs_a_secret(host: str) -> None:
     with pytest.raises(BadInput, match="shared secret"):
         ServerCfg(host=host)
     ServerCfg(host=host, secret=SECRET)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.8.8.8"])
-def test_loopback_needs_none(host: str) -> None:
+def test_loopback_needs_no_secret(host: str) -> None:
     ServerCfg(host=host)
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "", "127.0.0.1.x"])
-def test_a_foreign_name_for_this_machine_is_refused(
-    server: ReservationServer, host: str
-) -> None:
-    """DNS rebinding: a stranger's page resolves its own name to 127.0.0.1."""
+def test_other_host_name_is_refused(server: ReservationServer, host: str) -> None:
+    """DNS rebinding: a foreign page resolves its own name to 127.0.0.1."""
     answer = httpx.get(f"{server.url}/resources", headers={"Host": host}, verify=False)
     assert answer.status_code in {421, 400}
     assert "error" in answer.json() or answer.status_code == 400
 
 
-def test_a_page_of_another_site_cannot_change_anything(http: httpx.Client) -> None:
-    """A form needs no leave of ours, but it cannot send JSON as JSON."""
+def test_page_of_another_site_cannot_change_anything(http: httpx.Client) -> None:
+    """A form needs no permission, but it cannot send the JSON content type."""
     before = picture(http)
     body = b'{"name": "cup", "parent": "Objects"}'
     for kind in ("text/plain", "application/x-www-form-urlencoded"):

@@ -1,4 +1,4 @@
-"""The reservation server, asked by HTTP: what it does."""
+"""The HTTP routes of the reservation server."""
 
 import json
 import re
@@ -34,11 +34,11 @@ def http(server: ReservationServer) -> Iterator[httpx.Client]:
         yield client
 
 
-# -- what it does ----------------------------------------------------------------------
+# -- requests --------------------------------------------------------------------------
 
 
 @pytest.mark.requirement("RM-59", "RM-60", "AR-4")
-def test_a_remote_owner_takes_and_releases(http: httpx.Client) -> None:
+def test_remote_owner_takes_and_releases(http: httpx.Client) -> None:
     key = register(http, "robot 1")
     outcome = ask(http, key, "ball")["outcome"]
     assert outcome["kind"] == "granted"
@@ -50,7 +50,7 @@ def test_a_remote_owner_takes_and_releases(http: httpx.Client) -> None:
 
 
 @pytest.mark.requirement("RM-59")
-def test_a_closed_ledger_is_no_mistake_of_who_asks(
+def test_closed_ledger_is_a_server_error(
     http: httpx.Client, front: SharedLedger
 ) -> None:
     key = register(http, "robot 1")
@@ -62,7 +62,7 @@ def test_a_closed_ledger_is_no_mistake_of_who_asks(
 
 
 @pytest.mark.requirement("RM-59")
-def test_a_client_of_a_closed_ledger_gives_up_after_its_time_to_live(
+def test_client_of_a_closed_ledger_fails_after_its_time_to_live(
     front: SharedLedger, server: ReservationServer
 ) -> None:
     with Client(server.url, "robot 2", time_to_live_s=2.0) as robot:
@@ -74,7 +74,7 @@ def test_a_client_of_a_closed_ledger_gives_up_after_its_time_to_live(
 
 
 @pytest.mark.requirement("AR-10", "AR-11", "AR-12")
-def test_a_device_learns_whether_a_command_may_pass(http: httpx.Client) -> None:
+def test_authorise_route_checks_a_token(http: httpx.Client) -> None:
     token = ask(http, register(http, "a"), "ball")["outcome"]["token"]
     forged = token[:-16] + "0123456789abcdef"
 
@@ -89,7 +89,7 @@ def test_a_device_learns_whether_a_command_may_pass(http: httpx.Client) -> None:
     assert verdict("9-1-0123456789abcdef", "ball")["reason"] == "WRONG_EPOCH"
 
 
-def test_a_call_that_waits_is_answered_when_the_outcome_is_there(
+def test_waiting_call_is_answered_with_the_outcome(
     http: httpx.Client, front: SharedLedger
 ) -> None:
     first, second = register(http, "a"), register(http, "b")
@@ -112,7 +112,7 @@ def test_a_call_that_waits_is_answered_when_the_outcome_is_there(
     assert answers[0].json()["outcome"]["kind"] == "granted"
 
 
-def test_a_request_sent_twice_with_one_mark_is_asked_once(http: httpx.Client) -> None:
+def test_request_with_a_repeated_mark_is_made_once(http: httpx.Client) -> None:
     key = register(http, "a")
     first = ask(http, key, "ball", mark="x")
     assert ask(http, key, "ball", mark="x") == first
@@ -120,10 +120,10 @@ def test_a_request_sent_twice_with_one_mark_is_asked_once(http: httpx.Client) ->
 
 @pytest.mark.requirement("RM-26", "RM-28")
 @pytest.mark.parametrize("terms", [{}, {"mode": "reserve"}])
-def test_only_parts_of_an_owner_use_what_it_has(
+def test_only_children_may_use_resources_of_an_owner(
     http: httpx.Client, terms: dict[str, str]
 ) -> None:
-    """What earlier clients said of the mode is heard, and changes nothing."""
+    """The mode sent by earlier clients is accepted and ignored."""
     parent, stranger = register(http, "parent"), register(http, "stranger")
     child = register(http, "child", parent_key=parent["Owner-Key"])
     ask(http, parent, "Head", **terms)
@@ -132,7 +132,7 @@ def test_only_parts_of_an_owner_use_what_it_has(
 
 
 @pytest.mark.requirement("RM-33", "AR-18", "RM-35")
-def test_notices_are_pushed_and_a_reader_comes_back_without_loss(
+def test_notices_are_pushed_and_reconnecting_loses_none(
     http: httpx.Client,
 ) -> None:
     key = register(http, "a", policy={"name": "stop"})
@@ -157,7 +157,7 @@ def test_notices_are_pushed_and_a_reader_comes_back_without_loss(
     assert read(1, 1) == told[1:]
 
 
-def test_a_reader_that_stays_away_too_long_is_told_how_much_it_missed(
+def test_late_reader_learns_the_number_of_missed_notices(
     http: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nao_testbed.experiments.server.shared_ledger.KEPT", 2)
@@ -175,7 +175,7 @@ def test_a_reader_that_stays_away_too_long_is_told_how_much_it_missed(
     assert [line for line in lines if line.startswith("id")] == ["id: 3", "id: 4"]
 
 
-def test_tokens_and_keys_are_for_their_owner_alone(http: httpx.Client) -> None:
+def test_tokens_and_keys_are_visible_to_their_owner_only(http: httpx.Client) -> None:
     keys = [register(http, name) for name in "abc"]
     token = ask(http, keys[0], "ball")["outcome"]["token"]
     ask(http, keys[1], "ball", timeout_s=20.0)
@@ -191,16 +191,16 @@ def test_tokens_and_keys_are_for_their_owner_alone(http: httpx.Client) -> None:
     assert mine.status_code == 404
 
 
-# -- one picture -----------------------------------------------------------------------
+# -- snapshots -------------------------------------------------------------------------
 
 
 @pytest.mark.requirement("RM-62")
-def test_a_snapshot_never_shows_half_of_a_change(
+def test_snapshot_never_shows_half_of_a_change(
     server: ReservationServer, front: SharedLedger, http: httpx.Client
 ) -> None:
-    """Threads take both joints at once; no picture shows one of them alone."""
+    """Threads take both joints at once; a snapshot shows both or none."""
     interval_s = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)  # in the middle of everything
+    sys.setswitchinterval(1e-6)  # switch threads as often as possible
     stop = threading.Event()
 
     def work(name: str) -> None:
@@ -231,11 +231,11 @@ def test_a_snapshot_never_shows_half_of_a_change(
         stop.set()
         for thread in threads:
             thread.join()
-    assert held, "nothing ever changed: the test shows nothing"
+    assert held, "no holder was seen, so nothing was tested"
 
 
 @pytest.mark.requirement("RM-63", "RM-56", "RM-52")
-def test_states_rates_and_virtual_owners_are_in_the_list(
+def test_list_has_states_rates_and_virtual_owners(
     http: httpx.Client, front: SharedLedger
 ) -> None:
     front.add_owner(Owner(name="planner"))
@@ -254,7 +254,7 @@ def test_states_rates_and_virtual_owners_are_in_the_list(
     assert rows["Head"]["virtual"] == []
 
 
-def test_holding_all_of_a_composite_shows_at_the_composite(
+def test_holding_all_of_a_composite_is_shown_at_the_composite(
     http: httpx.Client, front: SharedLedger
 ) -> None:
     front.add_owner(Owner(name="parent"))
@@ -264,27 +264,27 @@ def test_holding_all_of_a_composite_shows_at_the_composite(
         front.take(Request(owner="child", resources=(name,)))
         rows = {row["name"]: row for row in http.get("/resources").json()["resources"]}
         holders = [(h["owner"], h["is_lent"]) for h in rows["Head"]["holders"]]
-        assert holders == [("parent", shown)]  # in use as long as any part of it is
+        assert holders == [("parent", shown)]  # lent while any part of it is lent
         holders = [(h["owner"], h["is_lent"]) for h in rows[name]["holders"]]
         assert holders == [("child", False), ("parent", True)]
         said = [h["mode"] for h in rows[name]["holders"]]
-        assert said == ["use", "reserve"]  # as earlier clients read it
+        assert said == ["use", "reserve"]  # the form for earlier clients
 
 
-# -- owners that come and go ----------------------------------------------------------
+# -- lifetime of owners ----------------------------------------------------------------
 
 
-def test_a_name_is_taken_until_its_owner_is_gone(http: httpx.Client) -> None:
+def test_name_is_taken_until_its_owner_has_left(http: httpx.Client) -> None:
     key = register(http, "a", time_to_live_s=60.0)
     second = http.post("/owners", json={"name": "a"})
     assert (second.status_code, "60 s" in second.text) == (409, True)
     changed = http.post("/owners", json={"name": "a", "priority": 3}, headers=key)
-    assert changed.status_code == 201, "its own owner may change its habits"
+    assert changed.status_code == 201, "the owner may change its settings"
     http.delete("/owner", headers=key)
     register(http, "a")
 
 
-def test_a_remote_owner_cannot_be_one_of_the_robots_own(
+def test_remote_owner_cannot_use_the_name_of_a_local_owner(
     http: httpx.Client, front: SharedLedger
 ) -> None:
     front.add_owner(Owner(name="walk", priority=9))
@@ -292,7 +292,7 @@ def test_a_remote_owner_cannot_be_one_of_the_robots_own(
     assert (answer.status_code, "robot's own" in answer.text) == (409, True)
 
 
-def test_an_owner_that_is_gone_leaves_nothing_behind(http: httpx.Client) -> None:
+def test_leaving_owner_leaves_nothing_behind(http: httpx.Client) -> None:
     before = picture(http)
     parent = register(http, "parent")
     child = register(http, "child", parent_key=parent["Owner-Key"])
@@ -302,12 +302,12 @@ def test_an_owner_that_is_gone_leaves_nothing_behind(http: httpx.Client) -> None
     assert picture(http) == before
 
 
-# -- readers that do not read ----------------------------------------------------------
+# -- clients that do not read ----------------------------------------------------------
 
 
 @pytest.mark.slow(covers=True)
 @pytest.mark.parametrize("by_socket", [True, False])
-def test_a_client_that_never_reads_is_dropped_and_the_server_goes_on(
+def test_client_that_never_reads_is_disconnected(
     make_server: MakeServer,
     make_front: Callable[..., SharedLedger],
     monkeypatch: pytest.MonkeyPatch,
@@ -320,7 +320,7 @@ def test_a_client_that_never_reads_is_dropped_and_the_server_goes_on(
     port = int(server.url.rpartition(":")[2])
     for k in range(4):
         front.add_owner(Owner(name=f"{k}" + "a" * 999))
-    for number in range(400):  # a long list, so that the buffers are soon full
+    for number in range(400):  # a long list soon fills the buffers
         with front.step() as (ledger, tick):
             ledger.add_resource(f"thing {number}", "Objects", tick)
     n_before = len(front.on_change)

@@ -1,4 +1,4 @@
-"""The service keeps its limits: no owner can fill the server."""
+"""Limits of the service: no owner can exhaust the server."""
 
 from collections.abc import Callable
 
@@ -31,7 +31,7 @@ WAIT = RequestData(resources=("ball",), timeout_s=60.0)
 TRY = RequestData(resources=("ball",), timeout_s=0.0)
 
 
-def test_owners_are_limited_and_those_who_leave_make_room(
+def test_number_of_owners_is_limited(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service_module, "MAX_OWNERS", 2)
@@ -43,10 +43,10 @@ def test_owners_are_limited_and_those_who_leave_make_room(
     register(service, "c")
 
 
-def test_names_do_not_pile_up_in_the_ledger(
+def test_names_do_not_accumulate_in_the_ledger(
     service: Service, front: SharedLedger
 ) -> None:
-    """Each `take` of the command line has a name of its own."""
+    """Each `take` of the command line uses a new name."""
     for number in range(50):
         parent = register(service, f"owner {number}")
         child = register(service, f"part {number}", parent_key=parent)
@@ -69,7 +69,7 @@ def test_waiting_requests_of_an_owner_are_limited(
     service.ask(key, WAIT)
 
 
-def test_old_tickets_are_forgotten_and_waiting_ones_never(
+def test_old_tickets_are_forgotten_but_waiting_ones_are_kept(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service_module, "TICKETS_KEPT", 3)
@@ -92,10 +92,10 @@ def test_resources_are_limited(
         service.add_resource(ResourceData(name="cup", parent="Objects"))
 
 
-def test_a_late_call_of_an_owner_that_is_gone_brings_nothing_back(
+def test_late_call_of_an_expired_owner_does_not_revive_it(
     make_front: Callable[..., SharedLedger],
 ) -> None:
-    """The time to live is over, and its timer has not been heard yet."""
+    """The time to live has passed, but its timer has not fired yet."""
     now = [0.0]
     front = make_front()
     front._clock = lambda: now[0]
@@ -114,7 +114,7 @@ def test_a_late_call_of_an_owner_that_is_gone_brings_nothing_back(
     assert other.kind is OutcomeKind.GRANTED
 
 
-def test_a_key_opens_one_owner_alone(service: Service) -> None:
+def test_key_is_valid_for_one_owner_only(service: Service) -> None:
     key = register(service, "a")
     with pytest.raises(NameTaken):
         service.register(OwnerData(name="b"), register(service, "b") + "x")
@@ -124,14 +124,14 @@ def test_a_key_opens_one_owner_alone(service: Service) -> None:
             service.owner(wrong)
 
 
-def test_a_part_needs_the_key_of_its_parent(service: Service) -> None:
+def test_child_needs_the_key_of_its_parent(service: Service) -> None:
     register(service, "parent")
     with pytest.raises(OwnerGone):
         register(service, "child", parent_key="guess")
 
 
 @pytest.mark.requirement("AR-13")
-def test_who_registers_gets_no_higher_priority_than_the_server_gives(
+def test_registered_priority_is_limited_by_the_server(
     front: SharedLedger,
 ) -> None:
     service = Service(front, max_priority=3)

@@ -1,4 +1,4 @@
-"""A station parameterises a server from afar: whole files, no code, real HTTP."""
+"""A station configures a server remotely: whole files, no code, real HTTP."""
 
 import sys
 import threading
@@ -79,7 +79,7 @@ def who_has(link: ServerLink) -> dict[str, list[str]]:
 
 
 @pytest.mark.requirement("RM-64", "RM-8", "RM-59")
-def test_all_that_a_station_sends_is_data_and_the_run_needs_no_more(
+def test_uploaded_behaviours_run_without_the_station(
     server: ReservationServer, link: ServerLink, front: SharedLedger
 ) -> None:
     installed = link.install(RULES, "rules.yaml")
@@ -89,7 +89,7 @@ def test_all_that_a_station_sends_is_data_and_the_run_needs_no_more(
     with front.step() as (ledger, _):
         assert ledger.cfg.retry_ticks == 25
         assert "lamp" in ledger.tree.names
-    link.close()  # the station is gone; what follows needs none
+    link.close()  # the following calls need no station
     with ServerLink(server.url) as other:
         started = other.start("juggle")
         assert (started.runs, started.has, started.missing) == (True, ("lamp",), ())
@@ -97,7 +97,7 @@ def test_all_that_a_station_sends_is_data_and_the_run_needs_no_more(
         assert (hand.runs, nod.runs, nod.has) == (True, True, ("HeadYaw",))
         assert nod.token is not None
         assert other.authorise(Token.from_text(nod.token), "HeadYaw") is None
-        assert not other.start("look").runs  # the nod has a part of the head
+        assert not other.start("look").runs  # the nod holds a part of the head
         assert [one.runs for one in other.installed().behaviours] == [False, True]
         other.stop("juggle")
         assert other.start("look").runs
@@ -112,7 +112,7 @@ def test_all_that_a_station_sends_is_data_and_the_run_needs_no_more(
 
 
 @pytest.mark.requirement("RM-64", "AR-13")
-def test_a_rule_binds_who_registers_and_who_is_registered(
+def test_rules_apply_to_registered_and_new_owners(
     server: ReservationServer, link: ServerLink
 ) -> None:
     with (
@@ -122,8 +122,8 @@ def test_a_rule_binds_who_registers_and_who_is_registered(
         assert visitor.take("ball").is_granted
         link.install(RULES, "rules.yaml")
         assert visitor.take("HeadYaw").is_granted
-        assert rival.take("HeadYaw", timeout_s=0.0).is_granted  # it stops now
-        assert not rival.take("ball", timeout_s=0.0).is_granted  # as it was taken
+        assert rival.take("HeadYaw", timeout_s=0.0).is_granted  # the visitor stops now
+        assert not rival.take("ball", timeout_s=0.0).is_granted  # as when it was taken
         late = visitor.take("HeadYaw")  # its own limit was a minute
         assert late.kind is OutcomeKind.DENIED
         with pytest.raises(BadInput, match="with priority 4; its highest is 3"):
@@ -138,8 +138,8 @@ def test_a_rule_binds_who_registers_and_who_is_registered(
 
 
 @pytest.mark.requirement("RM-64", "RM-8", "AR-14", "RM-17")
-def test_a_station_says_how_conflicts_are_settled(make_server: MakeServer) -> None:
-    """From now on, in the trace, and as the server began once a file is silent."""
+def test_station_configures_conflict_resolution(make_server: MakeServer) -> None:
+    """Effective at once and traced; restored when a file omits it."""
     events: list[Event] = []
     ledger = Ledger(small_tree(), epoch=1, listeners=[events.append])
     with SharedLedger(ledger) as front:
@@ -197,10 +197,10 @@ WRONG = {
 
 
 @pytest.mark.requirement("RM-64", "RM-65")
-def test_a_file_with_a_fault_changes_nothing(
+def test_file_with_an_error_changes_nothing(
     make_server: MakeServer, front: SharedLedger
 ) -> None:
-    """Every fault is said with its line; a good part beside it is not installed."""
+    """Each error is reported with its line; valid parts are not installed either."""
     front.add_owner(Owner(name="mine"))
     with front.step() as (ledger, tick):
         ledger.add_virtual_owner("hotEngine", tick)
@@ -223,7 +223,7 @@ def test_a_file_with_a_fault_changes_nothing(
 
 
 @pytest.mark.requirement("RM-64")
-def test_what_a_new_file_changes_is_stopped_and_the_rest_goes_on(
+def test_upload_stops_changed_behaviours_only(
     link: ServerLink,
 ) -> None:
     link.install(RULES, "rules.yaml")
@@ -233,7 +233,7 @@ def test_what_a_new_file_changes_is_stopped_and_the_rest_goes_on(
     assert link.start("juggle").parts[0].name == "two hands"
     link.install(RULES.replace("needs: [Head]", "needs: [HeadPitch]"), "rules.yaml")
     assert holders(link, "HeadYaw") == []
-    assert holders(link, "ball") == []  # juggle's hands are others again
+    assert holders(link, "ball") == []  # juggle's hands have changed
     with (
         pytest.raises(Refused, match="'one hand' is one of this robot's own"),
         Client(link.url, "one hand"),
@@ -245,7 +245,7 @@ def test_what_a_new_file_changes_is_stopped_and_the_rest_goes_on(
 
 
 @pytest.mark.requirement("RM-64", "RM-40", "RM-33")
-def test_a_station_takes_resources_away_and_gives_them_back(
+def test_station_revokes_and_returns_resources(
     server: ReservationServer, link: ServerLink, events: list[Event]
 ) -> None:
     heard: list[NoticeData] = []
@@ -279,7 +279,7 @@ def test_a_station_takes_resources_away_and_gives_them_back(
     assert [e.by for e in events if isinstance(e, Frozen)] == ["station"] * 2
 
 
-def test_a_behaviour_that_waits_lets_the_server_answer(
+def test_waiting_behaviour_does_not_block_the_server(
     front: SharedLedger, link: ServerLink
 ) -> None:
     front.add_owner(Owner(name="mine"))
@@ -302,7 +302,7 @@ def test_a_behaviour_that_waits_lets_the_server_answer(
     assert holders(link, "ball") == ["catch"]
 
 
-def test_without_the_secret_nobody_is_a_station(make_server: MakeServer) -> None:
+def test_station_calls_require_the_secret(make_server: MakeServer) -> None:
     url = make_server(secret="of the robots only").url
     with ServerLink(url) as stranger:
         for call in (
@@ -317,7 +317,7 @@ def test_without_the_secret_nobody_is_a_station(make_server: MakeServer) -> None
 
 
 @pytest.mark.requirement("RM-64")
-def test_a_station_at_a_terminal(
+def test_station_commands_in_a_terminal(
     server: ReservationServer,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -358,8 +358,8 @@ def test_a_station_at_a_terminal(
     assert gone.status == 2
 
 
-def test_a_file_is_taken_over_in_one_step_while_time_passes() -> None:
-    """Each look at the clock is a tick later: nothing stops half way."""
+def test_file_is_applied_in_one_step_while_time_passes() -> None:
+    """The clock advances at each call, yet no behaviour is left half stopped."""
     now, ledger = count(), Ledger(small_tree(), epoch=1)
     with SharedLedger(ledger, clock=lambda: next(now) * 0.01) as front:
         station = Station(front, max_priority=9)

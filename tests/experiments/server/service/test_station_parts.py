@@ -1,4 +1,4 @@
-"""What of a station's behaviour runs, with which tokens, when it lacks something."""
+"""Which parts of a station's behaviour run, with which tokens."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -78,18 +78,18 @@ def part_of(started: Started, name: str) -> Started:
     return next(part for part in started.parts if part.name == name)
 
 
-def nobody_but_walk_has_anything(stage: LedgerSetup) -> bool:
+def only_walk_holds_resources(stage: LedgerSetup) -> bool:
     rows = stage.picture()
     return {hold.owner for row in rows for hold in row.holders} <= {"walk"} and not any(
         row.waiters for row in rows
     )
 
 
-# -- essential and optional ------------------------------------------------------------
+# -- essential and optional resources --------------------------------------------------
 
 
 @pytest.mark.requirement("RM-48", "RM-49")
-def test_a_greeting_on_a_walking_robot_goes_without_its_steps(
+def test_greeting_of_a_walking_robot_omits_its_steps(
     stage: LedgerSetup, front: LedgerFront
 ) -> None:
     walking = stage.take("walk", "Legs")
@@ -101,29 +101,29 @@ def test_a_greeting_on_a_walking_robot_goes_without_its_steps(
     assert stage.may(walking, "LKneePitch") is None
     stop_behaviour(greeting, front)
     stage.release(walking)
-    greeting = start_behaviour(GREETING, front)  # on a standing robot
+    greeting = start_behaviour(GREETING, front)  # the robot stands
     assert greeting.missing == ()
     assert stage.may(greeting.token, "LKneePitch") is None
     stop_behaviour(greeting, front)
-    assert nobody_but_walk_has_anything(stage)
+    assert only_walk_holds_resources(stage)
 
 
 @pytest.mark.requirement("RM-47")
 @pytest.mark.parametrize("lacking", ["TTS", "RHand"])
-def test_a_greeting_without_voice_or_arm_does_not_run(
+def test_greeting_without_voice_or_arm_does_not_run(
     stage: LedgerSetup, front: LedgerFront, lacking: str
 ) -> None:
     stage.take("walk", lacking)
     greeting = start_behaviour(GREETING, front)
     assert (greeting.runs, greeting.token) == (False, None)
-    assert nobody_but_walk_has_anything(stage)
+    assert only_walk_holds_resources(stage)
     owner = replace(GREETING.owner, timeout_s=0.3)
     assert not start_behaviour(replace(GREETING, owner=owner), front).runs
-    assert stage.ledger.tick == 30  # it waited within its time
+    assert stage.ledger.tick == 30  # it waited until its timeout
 
 
 @pytest.mark.requirement("RM-58", "RM-67")
-def test_simple_state_and_rate_needs_hold_together_or_not_at_all(
+def test_simple_state_and_rate_needs_are_granted_together(
     stage: LedgerSetup, front: LedgerFront
 ) -> None:
     kick = behaviour("kick", "RLeg", "Stand", rates={"CPU": 30.0})
@@ -141,7 +141,7 @@ def test_simple_state_and_rate_needs_hold_together_or_not_at_all(
 
 
 @pytest.mark.requirement("RM-50")
-def test_by_default_a_part_without_its_resources_rests_and_the_whole_runs(
+def test_part_without_resources_is_skipped_by_default(
     stage: LedgerSetup, front: LedgerFront
 ) -> None:
     stage.take("walk", "LKneePitch")
@@ -160,7 +160,7 @@ def test_by_default_a_part_without_its_resources_rests_and_the_whole_runs(
 
 
 @pytest.mark.requirement("RM-26", "RM-50")
-def test_the_parts_of_a_behaviour_have_what_it_has(
+def test_parts_use_resources_of_their_behaviour(
     stage: LedgerSetup, front: LedgerFront
 ) -> None:
     both = behaviour("both", "Arms", parts=(behaviour("left", "LArm"),))
@@ -169,14 +169,14 @@ def test_the_parts_of_a_behaviour_have_what_it_has(
     assert stage.may(started.token, "LHand") is Refusal.NOT_COVERED
     assert stage.may(started.token, "RHand") is None
     stop_behaviour(started, front)
-    assert nobody_but_walk_has_anything(stage)
+    assert only_walk_holds_resources(stage)
 
 
 @pytest.mark.requirement("RM-23", "RM-26", "RM-50")
-def test_changed_at_the_whole_it_runs_with_all_its_parts_or_not_at_all(
+def test_needs_all_parts_starts_all_parts_or_none(
     stage: LedgerSetup, front: LedgerFront
 ) -> None:
-    """It waits with one request in one step, and holds nothing meanwhile."""
+    """It waits with a single request, and holds nothing meanwhile."""
     walking = stage.take("walk", "LKneePitch")
     assert not start_behaviour(STRICT, front).runs
     waits = replace(STRICT, owner=replace(STRICT.owner, timeout_s=1.0))
@@ -184,7 +184,7 @@ def test_changed_at_the_whole_it_runs_with_all_its_parts_or_not_at_all(
     requested = [event for event in stage.events if isinstance(event, Requested)]
     assert [event.owner for event in requested] == ["walk", "hello", "hello"]
     assert {"TTS", "RHand", "LKneePitch"} < set(requested[-1].shares)
-    assert nobody_but_walk_has_anything(stage)
+    assert only_walk_holds_resources(stage)
     stage.at(1.0)
     stage.release(walking)
     started = start_behaviour(STRICT, front)
@@ -193,11 +193,11 @@ def test_changed_at_the_whole_it_runs_with_all_its_parts_or_not_at_all(
     assert stage.may(started.token, "LKneePitch") is Refusal.NOT_COVERED
     assert stage.may(part_of(started, "step").token, "LKneePitch") is None
     stop_behaviour(started, front)
-    assert nobody_but_walk_has_anything(stage)
+    assert only_walk_holds_resources(stage)
 
 
 @pytest.mark.requirement("RM-23", "RM-26", "RM-50")
-def test_a_whole_that_needs_all_asks_once_for_its_own_and_its_parts(
+def test_needs_all_parts_requests_all_resources_at_once(
     stage: LedgerSetup, front: LedgerFront
 ) -> None:
     whole = behaviour(
@@ -216,11 +216,11 @@ def test_a_whole_that_needs_all_asks_once_for_its_own_and_its_parts(
     assert stage.row("CPU").used_percent == 50.0
     assert stage.may(started.token, "RHand") is Refusal.NOT_COVERED
     stop_behaviour(part_of(started, "wave"), front)
-    assert stage.may(started.token, "RHand") is None  # the whole's again
+    assert stage.may(started.token, "RHand") is None  # returned by the part
 
 
 @pytest.mark.requirement("RM-47", "RM-50")
-def test_a_whole_may_run_regardless_and_need_all_its_parts(
+def test_runs_regardless_still_needs_all_parts(
     stage: LedgerSetup, front: LedgerFront
 ) -> None:
     whole = behaviour(
@@ -241,7 +241,7 @@ def test_a_whole_may_run_regardless_and_need_all_its_parts(
     stage.release(voice)
     stage.take("walk", "RHand")
     assert not start_behaviour(whole, front).runs
-    assert nobody_but_walk_has_anything(stage)
+    assert only_walk_holds_resources(stage)
 
 
 @pytest.mark.requirement("RM-50")
@@ -251,11 +251,11 @@ def test_parts_that_exclude_each_other_cannot_all_run(
     speakers = tuple(behaviour(name, "TTS") for name in ("sing", "say"))
     both = behaviour("both", parts=speakers, needs_all_parts=True)
     assert not start_behaviour(both, front).runs
-    assert nobody_but_walk_has_anything(stage)
+    assert only_walk_holds_resources(stage)
 
 
 @pytest.mark.requirement("RM-50")
-def test_changed_at_the_part_it_runs_with_what_it_gets(
+def test_part_that_runs_regardless_uses_what_it_gets(
     stage: LedgerSetup, front: LedgerFront
 ) -> None:
     stage.take("walk", "LKneePitch")
@@ -273,14 +273,14 @@ def test_changed_at_the_part_it_runs_with_what_it_gets(
         behaviour("word", "TTS", runs_regardless=True),
         behaviour("word", optional=("TTS",)),
     ):
-        started = start_behaviour(word, front)  # with nothing at all
+        started = start_behaviour(word, front)  # without any resource
         assert (started.runs, started.token) == (True, None)
         assert started.missing == ("TTS",)
         stop_behaviour(started, front)
 
 
 @pytest.mark.requirement("RM-50", "RM-56")
-def test_a_whole_keeps_the_sum_of_the_rates_of_its_parts(front: LedgerFront) -> None:
+def test_needs_all_parts_requests_the_sum_of_rates(front: LedgerFront) -> None:
     percents = (33.33, 33.33, 33.34)
     parts = tuple(
         behaviour(f"part {k}", rates={"CPU": percent})
@@ -300,10 +300,10 @@ def test_a_whole_keeps_the_sum_of_the_rates_of_its_parts(front: LedgerFront) -> 
 
 @pytest.mark.requirement("RM-37", "RM-40")
 @pytest.mark.parametrize("how", ["stop", "freeze", "override", "drop", "pause"])
-def test_a_behaviour_says_whether_it_is_over(
+def test_behaviour_reports_whether_it_has_ended(
     stage: LedgerSetup, front: LedgerFront, how: str
 ) -> None:
-    """A pause is not the end until what it waits for is lost too."""
+    """A paused behaviour has not ended until its resumption is lost too."""
     dance = behaviour("dance", "LArm", "TTS", policy=PauseOnDemand())
     started = start_behaviour(dance, front)
     seen = [started.is_over(stage.ledger)]
@@ -318,13 +318,13 @@ def test_a_behaviour_says_whether_it_is_over(
     seen.append(started.is_over(stage.ledger))
     stop_behaviour(started, front)
     assert stage.waited_for_by("dance") == stage.held_by("dance") == ()
-    again = start_behaviour(dance, front)  # another one, of the same name
+    again = start_behaviour(dance, front)  # a new behaviour of the same name
     seen.append(started.is_over(stage.ledger))
     assert seen == [False, how != "pause", True]
     assert again.runs == (how in ("stop", "drop"))
 
 
-def test_what_it_asked_for_on_its_way_goes_too_and_all_in_one_step(
+def test_stop_ends_extra_requests_of_parts_in_one_step(
     stage: LedgerSetup, front: LedgerFront
 ) -> None:
     parts = tuple(behaviour(name, name) for name in ("LHand", "RHand"))
@@ -338,13 +338,13 @@ def test_what_it_asked_for_on_its_way_goes_too_and_all_in_one_step(
     stop_behaviour(started, front)
     assert why(late) is Why.WITHDRAWN
     assert end_of(next_one) == (GRANTED, 0.0)
-    assert nobody_but_walk_has_anything(stage)
+    assert only_walk_holds_resources(stage)
 
 
-def test_a_start_that_fails_leaves_nothing_of_a_part_that_was_paused(
+def test_failed_start_releases_a_part_that_was_paused(
     stage: LedgerSetup,
 ) -> None:
-    """The second part waits in vain; the first one paused meanwhile."""
+    """The second part is denied; the first is paused meanwhile."""
     stage.take("walk", "LHand")
     first = behaviour("first", "TTS", policy=PauseOnDemand())
     whole = behaviour("whole", parts=(first, behaviour("2", "LHand", timeout_s=1.0)))
@@ -356,14 +356,14 @@ def test_a_start_that_fails_leaves_nothing_of_a_part_that_was_paused(
     with pytest.raises(KeyboardInterrupt):
         start_behaviour(whole, LedgerFront(stage.ledger, go_on))
     assert stage.held_by("walk") == ("LHand", "TTS")
-    assert nobody_but_walk_has_anything(stage)
+    assert only_walk_holds_resources(stage)
 
 
 # -- names -----------------------------------------------------------------------------
 
 
 @pytest.mark.requirement("RM-8", "RM-14")
-def test_two_behaviours_of_one_name_are_not_one_owner(
+def test_second_behaviour_of_the_same_name_is_refused(
     stage: LedgerSetup, front: LedgerFront
 ) -> None:
     alices = start_behaviour(behaviour("wave", "LHand"), front)
@@ -379,13 +379,13 @@ def test_two_behaviours_of_one_name_are_not_one_owner(
         stage.owner("wave", policy=PauseOnDemand())
     stop_behaviour(alices, front)
     again = start_behaviour(bobs, front)
-    stop_behaviour(alices, front)  # of Bob's nothing
+    stop_behaviour(alices, front)  # does not affect Bob's
     assert stage.held_by("wave") == ("RHand",)
     stop_behaviour(again, front)
-    assert nobody_but_walk_has_anything(stage)
+    assert only_walk_holds_resources(stage)
 
 
-def test_a_name_is_taken_while_its_behaviour_waits_to_start(stage: LedgerSetup) -> None:
+def test_name_is_taken_while_its_behaviour_waits_to_start(stage: LedgerSetup) -> None:
     stage.take("walk", "TTS")
     say = behaviour("say", "TTS", timeout_s=1.0)
     whole = behaviour("hello", parts=(say,))

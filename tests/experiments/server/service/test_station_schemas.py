@@ -1,4 +1,4 @@
-"""A station sends schemas and motions; the server checks them and hands them out."""
+"""Schemas and motions sent by a station, checked and returned by the server."""
 
 import json
 import re
@@ -54,10 +54,10 @@ def link(robot: Robot) -> Iterator[ServerLink]:
 
 
 @pytest.mark.requirement("RM-64", "RM-8")
-def test_who_plays_a_behaviour_gets_it_as_it_was_sent(
+def test_definition_of_a_behaviour_is_returned_unchanged(
     link: ServerLink, robot: Robot, tmp_path: Path
 ) -> None:
-    """With its needs, by its schema; and a scenario file takes it as it is."""
+    """Includes the needs of its schema, and is valid in a scenario file."""
     link.install(SENT, "sent.yaml")
     nod = link.definition("nod")
     assert nod.behaviour == {
@@ -87,7 +87,7 @@ def test_who_plays_a_behaviour_gets_it_as_it_was_sent(
 
 
 @pytest.mark.requirement("RM-64")
-def test_a_start_reserves_what_the_schema_needs(link: ServerLink) -> None:
+def test_start_reserves_the_needs_of_the_schema(link: ServerLink) -> None:
     link.install(SENT, "sent.yaml")
     assert link.start("nod").has == ("HeadPitch",)
     assert link.start("keep still").runs
@@ -113,7 +113,7 @@ WRONG = {
 
 
 @pytest.mark.requirement("RM-64", "RM-65")
-def test_a_schema_or_motion_with_a_fault_changes_nothing(link: ServerLink) -> None:
+def test_schema_or_motion_with_an_error_changes_nothing(link: ServerLink) -> None:
     nod = "{name: nod, schema: move, with: {motion: small nod}, priority: 2}"
     link.install(SENT, "sent.yaml")
     before = link.installed()
@@ -138,10 +138,10 @@ def test_a_schema_or_motion_with_a_fault_changes_nothing(link: ServerLink) -> No
 
 
 @pytest.mark.requirement("RM-64")
-def test_the_robot_that_is_served_is_the_one_that_schemas_are_for(
+def test_schemas_are_checked_for_the_served_robot(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """`resources serve` hands its robot on; a body that lacks legs still nods."""
+    """`resources serve` passes its robot on; a body without legs can still nod."""
     installed: list[InstalledData] = []
     serve = ReservationServer.run
 
@@ -168,7 +168,7 @@ def test_the_robot_that_is_served_is_the_one_that_schemas_are_for(
     assert [one.name for one in installed[0].behaviours][:2] == ["nod", "talk"]
 
 
-def test_the_file_of_the_page_installs(link: ServerLink) -> None:
+def test_file_of_the_page_can_be_installed(link: ServerLink) -> None:
     page = (Path(__file__).parents[4] / "docs" / "guides" / "server.md").read_text(
         "utf-8"
     )
@@ -179,7 +179,7 @@ def test_the_file_of_the_page_installs(link: ServerLink) -> None:
     assert link.start("greet").parts[0].has == ("RWristYaw",)
 
 
-def test_a_terminal_shows_what_was_sent(
+def test_command_shows_an_uploaded_behaviour(
     link: ServerLink,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

@@ -1,4 +1,4 @@
-"""Is a history of real threads one that a single thread could have made?
+"""Check whether a history of threads could come from a single thread.
 
 Each operation has a begin, an end and a result. A history is linearizable if some order
 of its operations keeps "ended before the other began" and gives each of them the result
@@ -31,7 +31,7 @@ class Operation:
 
 
 class State(NamedTuple):
-    """All that the small model knows: no queue, since nobody waits here."""
+    """State of the sequential model; it has no queue, since no call waits."""
 
     holders: tuple[int, ...] = (0,) * len(LEAVES)
     """Sequence number of the token on each leaf; 0: free."""
@@ -40,7 +40,7 @@ class State(NamedTuple):
 
 
 def apply(operation: Operation, state: State) -> tuple[object, State]:
-    """Return the result that an operation has, and the state after it."""
+    """Return the result of an operation, and the state after it."""
     holders, released, issued = state
     places = [LEAVES.index(leaf) for leaf in operation.leaves]
     if operation.kind == "request":
@@ -75,7 +75,7 @@ def is_linearizable(history: list[Operation]) -> bool:
         first_end = min(history[i].end for i in rest)
         for i in rest:
             if history[i].begin > first_end:
-                continue  # one that ended before it began is still to come
+                continue  # an operation that ended before its begin must come first
             result, after = apply(history[i], state)
             if result == history[i].result and can_go_on(done | 1 << i, after):
                 return True

@@ -1,4 +1,4 @@
-"""Code of others that hangs, raises or waits for a lock, before a shared ledger."""
+"""Callbacks that hang, raise or wait for a lock, at a shared ledger."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ def wish(owner: str, **terms: object) -> Request:
 
 @pytest.fixture
 def hang() -> Iterator[threading.Event]:
-    """What code that hangs waits for."""
+    """Event that hanging callbacks wait for."""
     event = threading.Event()
     yield event
     event.set()
@@ -53,12 +53,14 @@ def told(front: SharedLedger, owner: str, kind: NoticeKind) -> list[Notified]:
     return [notice for notice in notices if notice.kind is kind]
 
 
-# -- what raises disturbs nobody -------------------------------------------------------
+# -- callbacks that raise --------------------------------------------------------------
 
 
 @pytest.mark.requirement("RM-15", "RM-20")
 @pytest.mark.parametrize("how", ["when_done", "on_change", "reader", "listener"])
-def test_time_goes_on_whatever_raises(front: SharedLedger, how: str) -> None:
+def test_raising_callback_does_not_stop_the_clock(
+    front: SharedLedger, how: str
+) -> None:
     add(front, "a", "b", "c")
     front.take(wish("a"))
     if how == "on_change":
@@ -73,7 +75,7 @@ def test_time_goes_on_whatever_raises(front: SharedLedger, how: str) -> None:
     assert late().kind is OutcomeKind.TIMED_OUT
 
 
-def test_a_grant_is_not_lost_for_whoever_raises_at_it(front: SharedLedger) -> None:
+def test_raising_callback_does_not_lose_the_grant(front: SharedLedger) -> None:
     add(front, "a", "b")
     first = front.take(wish("a"))
     waiting = front.ask(wish("b"), raising)
@@ -84,7 +86,7 @@ def test_a_grant_is_not_lost_for_whoever_raises_at_it(front: SharedLedger) -> No
 
 
 @pytest.mark.requirement("RM-33")
-def test_who_raises_at_its_outcome_is_told_so(front: SharedLedger) -> None:
+def test_owner_is_notified_that_its_callback_raised(front: SharedLedger) -> None:
     add(front, "a", "b")
     front.take(wish("a"))
     front.ask(wish("b", timeout_s=0.02), raising)
@@ -92,11 +94,11 @@ def test_who_raises_at_its_outcome_is_told_so(front: SharedLedger) -> None:
     assert "own fault" in told(front, "b", NoticeKind.RAISED)[0].error
 
 
-# -- what hangs, or waits for a lock ---------------------------------------------------
+# -- callbacks that hang, or wait for a lock -------------------------------------------
 
 
 class Stubborn:
-    """A policy that needs a lock of its program before it answers."""
+    """Policy that acquires a lock of its program before it answers."""
 
     name: ClassVar[str] = "stubborn"
 
@@ -110,7 +112,7 @@ class Stubborn:
 
 @pytest.mark.requirement("RM-15", "RM-21")
 @pytest.mark.parametrize("of", ["owner", "request", "a step's request"])
-def test_a_policy_may_need_a_lock_held_by_who_waits_in_take(
+def test_policy_may_need_a_lock_held_by_a_waiting_requester(
     front: SharedLedger, of: str
 ) -> None:
     lock = threading.Lock()
@@ -132,7 +134,7 @@ def test_a_policy_may_need_a_lock_held_by_who_waits_in_take(
 
 
 @pytest.mark.parametrize("how", ["when_done", "on_change", "reader", "listener"])
-def test_code_that_hangs_stops_nobody(
+def test_hanging_callback_blocks_no_other_owner(
     front: SharedLedger, hang: threading.Event, how: str
 ) -> None:
     def hangs(*_: object) -> None:
@@ -156,7 +158,7 @@ def test_code_that_hangs_stops_nobody(
     assert late().is_granted
 
 
-def test_what_is_called_back_may_wait_for_the_ledger_itself(
+def test_callback_may_wait_for_the_ledger(
     front: SharedLedger,
 ) -> None:
     add(front, "a", "b")
@@ -173,7 +175,7 @@ def test_what_is_called_back_may_wait_for_the_ledger_itself(
     assert got[0].kind is OutcomeKind.TIMED_OUT
 
 
-def test_listeners_of_others_hear_all_in_order_before_close_is_done() -> None:
+def test_listeners_get_all_events_in_order_before_close_returns() -> None:
     heard: list[object] = []
     ledger = Ledger(small_tree(), listeners=[heard.append])
     with SharedLedger(ledger) as front:
@@ -187,17 +189,17 @@ def test_listeners_of_others_hear_all_in_order_before_close_is_done() -> None:
     assert len(grants) == 20
 
 
-def test_who_waits_inside_a_step_is_told_that_it_cannot(front: SharedLedger) -> None:
+def test_waiting_inside_a_step_is_refused(front: SharedLedger) -> None:
     add(front, "a")
     with front.step(), pytest.raises(BadInput, match="inside a step"):
         front.take(wish("a"))
 
 
-# -- the end ---------------------------------------------------------------------------
+# -- closing ---------------------------------------------------------------------------
 
 
 @pytest.mark.requirement("RM-20")
-def test_nothing_waits_on_a_closed_ledger(
+def test_requests_end_when_the_ledger_is_closed(
     make_front: Callable[[], SharedLedger],
 ) -> None:
     front = make_front()
@@ -206,7 +208,7 @@ def test_nothing_waits_on_a_closed_ledger(
     asked = front.ask(wish("b"))
     other = front.ask(Request(owner="b", optional=("ball",), timeout_s=5.0))
     front.close()
-    front.close()  # once more does no harm
+    front.close()  # has no further effect
     for ticket in (asked, other):
         assert ticket.outcome is not None
         assert (ticket.outcome.kind, ticket.outcome.why) == ("cancelled", Why.CLOSED)
@@ -216,7 +218,7 @@ def test_nothing_waits_on_a_closed_ledger(
     front.release(held.token)
 
 
-def test_takes_and_a_close_in_one_instant_all_end(
+def test_concurrent_takes_end_when_the_ledger_is_closed(
     make_front: Callable[[], SharedLedger],
 ) -> None:
     front = make_front()
@@ -242,7 +244,7 @@ def test_takes_and_a_close_in_one_instant_all_end(
     assert ends == ["closed"] * 8
 
 
-def test_a_callback_may_close_the_ledger(
+def test_callback_may_close_the_ledger(
     make_front: Callable[[], SharedLedger],
 ) -> None:
     front = make_front()
@@ -260,7 +262,7 @@ def test_a_callback_may_close_the_ledger(
 
 
 @pytest.mark.requirement("RM-35")
-def test_a_hook_that_raises_or_hangs_is_told_to_its_owner_alone(
+def test_failing_hook_affects_only_its_owner(
     front: SharedLedger, hang: threading.Event
 ) -> None:
     heard: list[object] = []
@@ -278,11 +280,11 @@ def test_a_hook_that_raises_or_hangs_is_told_to_its_owner_alone(
     assert not told(front, "b", NoticeKind.RAISED)
 
 
-# -- what would never end, or end a thread ---------------------------------------------
+# -- deadlocks, and errors in threads --------------------------------------------------
 
 
 @pytest.mark.requirement("RM-20")
-def test_who_raised_before_a_ledger_was_shared_stops_no_clock() -> None:
+def test_listener_that_raised_before_does_not_stop_the_clock() -> None:
     with SharedLedger(Ledger(small_tree(), listeners=[raising])) as front:
         add(front, "a", "b")
         front.take(wish("a"))
@@ -291,24 +293,24 @@ def test_who_raised_before_a_ledger_was_shared_stops_no_clock() -> None:
 
 
 def error_of(call: Callable[[], object]) -> str:
-    """Return what a call raises in a thread of its own, which ends."""
+    """Return the exception of a call in a new thread, which must end."""
     raised: list[Exception] = []
 
     def run() -> None:
         try:
             call()
-        except Exception as error:  # noqa: BLE001  what it is, the test looks at
+        except Exception as error:  # noqa: BLE001  checked by the test
             raised.append(error)
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     thread.join(5.0)
-    assert not thread.is_alive(), "it waits for ever"
+    assert not thread.is_alive(), "the call does not return"
     return repr(*raised)
 
 
-def test_a_step_does_not_close_its_ledger() -> None:
-    """The timer that it would wait for waits for the step."""
+def test_step_cannot_close_its_ledger() -> None:
+    """Closing would wait for the timer, which waits for the step."""
     front = SharedLedger(Ledger(small_tree()))
 
     def close() -> None:
@@ -319,7 +321,7 @@ def test_a_step_does_not_close_its_ledger() -> None:
     front.close()
 
 
-def test_no_wait_is_without_an_end(front: SharedLedger) -> None:
+def test_wait_without_a_pending_request_is_refused(front: SharedLedger) -> None:
     add(front, "a", "b")
     front.take(wish("a"))
     for ticket in (Ticket(99, wish("b")), Ticket(1, wish("b"))):
@@ -331,14 +333,14 @@ def test_no_wait_is_without_an_end(front: SharedLedger) -> None:
 
 
 class EndingError(KeyboardInterrupt):
-    """Ends what it comes to, and whoever reads it."""
+    """Ends a thread that does not catch it, and any that prints it."""
 
     def __repr__(self) -> str:
         raise GeneratorExit
 
 
 @pytest.mark.requirement("RM-36")
-def test_no_callback_ends_a_thread_of_the_front(
+def test_failing_callback_ends_no_thread_of_the_front(
     front: SharedLedger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither by an error, nor by a limit longer than a clock can wait."""
@@ -358,14 +360,14 @@ def test_no_callback_ends_a_thread_of_the_front(
 
 
 class NeitherError(Exception):
-    """Cannot be asked whether it is true, as those who write it down do."""
+    """Cannot be converted to bool, as the logging module does."""
 
     def __bool__(self) -> bool:
         raise RuntimeError
 
 
 class EndingTruthError(NeitherError):
-    """Ends the program of who asks."""
+    """Ends the program when converted to bool."""
 
     def __bool__(self) -> bool:
         raise KeyboardInterrupt
@@ -373,7 +375,7 @@ class EndingTruthError(NeitherError):
 
 @pytest.mark.parametrize("raised", [NeitherError, EndingTruthError])
 @pytest.mark.requirement("RM-33")
-def test_an_error_that_cannot_be_written_down_ends_no_thread(
+def test_unprintable_error_ends_no_thread(
     front: SharedLedger,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,

@@ -1,4 +1,4 @@
-"""The document's calls by several threads of one owner, and by owners that paused."""
+"""Calls of the document by threads of one owner, and by paused owners."""
 
 import threading
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from tests.experiments.server.shared_ledger.test_shared_ledger import wait_for_w
 
 
 def ends_of(*calls: Callable[[], object]) -> list[BaseException | None]:
-    """Return what each call raised, all made at one instant by threads."""
+    """Return the exception of each call, all made at once in threads."""
     ends: dict[int, BaseException | None] = {}
     barrier = threading.Barrier(len(calls))
 
@@ -26,7 +26,7 @@ def ends_of(*calls: Callable[[], object]) -> list[BaseException | None]:
         try:
             calls[number]()
             ends[number] = None
-        except Exception as end:  # noqa: BLE001  to be looked at
+        except Exception as end:  # noqa: BLE001  returned to the test
             ends[number] = end
 
     threads = [
@@ -44,7 +44,7 @@ def ends_of(*calls: Callable[[], object]) -> list[BaseException | None]:
 def test_two_threads_of_one_owner_both_take(
     front: SharedLedger, timeout_s: int
 ) -> None:
-    """Who takes again what its owner has succeeds, in whatever order they come."""
+    """Taking a held resource again succeeds, in any order of the threads."""
     calls = ES2535273Calls(front)
     for n in range(60):
         owner = f"dance {n}"
@@ -76,7 +76,7 @@ def test_two_threads_of_one_owner_wait_for_a_third_party(front: SharedLedger) ->
     calls.releaseResource("HeadYaw", "dance")
 
 
-def test_who_is_really_in_a_circle_is_still_told_so(front: SharedLedger) -> None:
+def test_real_deadlock_is_still_reported(front: SharedLedger) -> None:
     calls = ES2535273Calls(front)
     calls.waitForResource("HeadYaw", "dance", "", 0)
     calls.waitForResource("ball", "walk", "", 0)
@@ -88,11 +88,11 @@ def test_who_is_really_in_a_circle_is_still_told_so(front: SharedLedger) -> None
     assert Why.DEADLOCK in whys
 
 
-# -- who paused ------------------------------------------------------------------------
+# -- paused owners ---------------------------------------------------------------------
 
 
 def paused(front: SharedLedger) -> ES2535273Calls:
-    """Return the calls by which `dance` took the head, which `walk` has now."""
+    """Return calls of `dance`, which took the head and is paused by `walk`."""
     front.add_owner(Owner(name="dance", policy=PauseOnDemand()))
     calls = ES2535273Calls(front)
     calls.waitForResource("Head", "dance", "", 0)
@@ -109,10 +109,10 @@ def waits(front: SharedLedger, name: str) -> tuple:  # type: ignore[type-arg]
 
 @pytest.mark.requirement("RM-11", "RM-37")
 @pytest.mark.parametrize("given", ["Head", "HeadYaw", "HeadPitch"])
-def test_who_is_paused_can_give_up_and_is_given_nothing_back(
+def test_paused_owner_can_release_and_is_not_resumed(
     front: SharedLedger, given: str
 ) -> None:
-    """It would resume with exactly the set that it had: a part given up ends it."""
+    """A pause resumes the complete set, so releasing a part ends it."""
     calls = paused(front)
     calls.releaseResource(given, "dance")
     assert waits(front, "HeadYaw") == waits(front, "HeadPitch") == ()
@@ -124,7 +124,7 @@ def test_who_is_paused_can_give_up_and_is_given_nothing_back(
 
 
 @pytest.mark.requirement("RM-37")
-def test_what_is_not_known_leaves_a_pause_as_it_was(front: SharedLedger) -> None:
+def test_release_of_an_unheld_resource_keeps_the_pause(front: SharedLedger) -> None:
     calls = paused(front)
     with pytest.raises(BadInput):
         calls.releaseResource("ball", "dance")
@@ -136,7 +136,7 @@ def test_what_is_not_known_leaves_a_pause_as_it_was(front: SharedLedger) -> None
 
 
 @pytest.mark.requirement("RM-37")
-def test_who_waits_in_another_thread_is_not_given_up_by_a_release(
+def test_release_does_not_cancel_a_wait_in_another_thread(
     front: SharedLedger,
 ) -> None:
     calls = ES2535273Calls(front)

@@ -1,7 +1,7 @@
-"""Short histories of real threads on the shared ledger are linearizable (RM-15, RM-16).
+"""Short histories of threads on the shared ledger are linearizable (RM-15, RM-16).
 
-Threads give way at random lines inside the ledger, so that even short histories
-interleave. The same test on fronts that are broken on purpose must fail.
+Threads yield at random lines inside the ledger, so that short histories
+interleave. The same test must fail for intentionally broken fronts.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ P_YIELD = 0.05
 MakeFront = Callable[..., SharedLedger]
 
 
-def giving_way(
+def yielding_trace(
     seed: int, stop: threading.Event
 ) -> Callable[[FrameType, str, Any], Any]:
     """Return a trace function that lets other threads run at random lines."""
@@ -54,7 +54,7 @@ def giving_way(
 
 
 class Recorder:
-    """Threads that call a front at random, and what they saw."""
+    """Threads that make random calls to a front, and the recorded results."""
 
     def __init__(self, front: SharedLedger, seed: int) -> None:
         self.front = front
@@ -83,7 +83,7 @@ class Recorder:
         rng = random.Random(f"{self.seed} {number}")
         before = sys.gettrace()
         barrier.wait()
-        sys.settrace(giving_way(rng.randrange(1 << 30), self._stop))
+        sys.settrace(yielding_trace(rng.randrange(1 << 30), self._stop))
         try:
             for _ in range(N_CALLS):
                 self._call(f"owner {number}", rng)
@@ -133,7 +133,7 @@ def record(front: SharedLedger, seed: int) -> Recorder:
 
 
 @pytest.mark.requirement("RM-15", "RM-16", "AR-5")
-def test_histories_of_real_threads_are_linearizable(make_front: MakeFront) -> None:
+def test_histories_of_threads_are_linearizable(make_front: MakeFront) -> None:
     overlaps = 0
     for seed in range(N_HISTORIES):
         recorder = record(make_front(), seed)
@@ -142,10 +142,10 @@ def test_histories_of_real_threads_are_linearizable(make_front: MakeFront) -> No
         assert is_linearizable(recorder.history), recorder.history
         pairs = itertools.combinations(recorder.history, 2)
         overlaps += sum(a.begin < b.end and b.begin < a.end for a, b in pairs)
-    assert overlaps > N_HISTORIES, "the threads ran one after the other"
+    assert overlaps > N_HISTORIES, "the threads did not overlap"
 
 
-def test_a_front_without_its_lock_is_caught(make_front: MakeFront) -> None:
+def test_front_without_its_lock_is_detected(make_front: MakeFront) -> None:
     caught = 0
     for seed in range(10):
         front = make_front()
@@ -158,7 +158,7 @@ def test_a_front_without_its_lock_is_caught(make_front: MakeFront) -> None:
 
 
 class AnswersTooEarly(SharedLedger):
-    """Says that a token is released before it is."""
+    """Returns from a release before the token is released."""
 
     def release(self, token: Token, names: Iterable[str] | None = None) -> None:
         def later() -> None:
@@ -168,8 +168,8 @@ class AnswersTooEarly(SharedLedger):
         threading.Timer(0.002, later).start()
 
 
-def test_a_front_that_answers_too_early_is_caught() -> None:
-    """No error tells of it: the search alone finds out."""
+def test_front_that_returns_too_early_is_detected() -> None:
+    """It raises no error, so only the search detects it."""
     caught = 0
     for seed in range(10):
         with AnswersTooEarly(Ledger(small_tree())) as front:
@@ -183,7 +183,7 @@ def operation(begin: int, end: int, result: object, **values: Any) -> Operation:
     return Operation(begin=begin, end=end, result=result, **values)
 
 
-def test_two_holders_of_one_leaf_are_not_linearizable() -> None:
+def test_two_holders_of_a_leaf_are_not_linearizable() -> None:
     two = [
         operation(0, 2, 1, kind="request", leaves=("ball",)),
         operation(1, 3, 2, kind="request", leaves=("ball",)),
@@ -191,7 +191,7 @@ def test_two_holders_of_one_leaf_are_not_linearizable() -> None:
     assert not is_linearizable(two)
 
 
-def test_an_order_against_real_time_is_not_linearizable() -> None:
+def test_order_against_real_time_is_not_linearizable() -> None:
     late = [
         operation(0, 1, 1, kind="request", leaves=("ball",)),
         operation(2, 3, None, kind="release", token=1),

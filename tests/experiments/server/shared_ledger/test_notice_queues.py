@@ -1,11 +1,11 @@
-"""Inboxes of owners come and go, and leave nothing."""
+"""Notice queues of owners are removed with their owners."""
 
 from threading import RLock
 
 from nao_testbed.experiments.server.shared_ledger import NoticeQueues
 
 
-def test_a_reader_that_leaves_late_brings_no_inbox_back() -> None:
+def test_late_removal_of_a_reader_does_not_recreate_a_queue() -> None:
     queues = NoticeQueues(RLock())
     woken: list[str] = []
 
@@ -14,6 +14,6 @@ def test_a_reader_that_leaves_late_brings_no_inbox_back() -> None:
 
     queues.add_reader("a", reader)
     queues.forget("a")
-    assert woken == ["a"]  # to find that it is gone
+    assert woken == ["a"]  # woken since the owner has gone
     queues.remove_reader("a", reader)
-    assert not queues._queues  # of every owner that ever was, it would fill up
+    assert not queues._queues  # otherwise queues of former owners accumulate

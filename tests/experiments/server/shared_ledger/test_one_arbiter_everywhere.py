@@ -1,4 +1,4 @@
-"""One story, one outcome: in one thread, among threads, between computers."""
+"""The same calls have the same outcome in one thread, in threads and over HTTP."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ RULES = LedgerCfg(preemption=Preemption.BY_PRIORITY)
 
 
 class Way(Protocol):
-    """One way to the arbiter."""
+    """One interface to the arbiter."""
 
     def take(self, owner: str, *names: str, priority: int) -> Outcome: ...
     def release(self, token: Token) -> None: ...
@@ -34,7 +34,7 @@ class Way(Protocol):
 
 
 class InOneThread:
-    """A program that owns its ledger and says what time it is."""
+    """Program that owns its ledger and its clock."""
 
     def __init__(self) -> None:
         self.ledger = Ledger(small_tree(), RULES)
@@ -57,7 +57,7 @@ class InOneThread:
 
 
 class AmongThreads:
-    """Programs that share one ledger in real time."""
+    """Programs that share a ledger in real time."""
 
     def __init__(self, front: SharedLedger) -> None:
         self.front = front
@@ -100,7 +100,7 @@ def way(
 
 
 @pytest.mark.requirement("AR-28", "RM-13", "RM-59")
-def test_one_story_has_one_outcome_everywhere(way: Way) -> None:
+def test_same_calls_have_the_same_outcome_everywhere(way: Way) -> None:
     first = way.take("A", "ball", "HeadYaw", priority=2)
     assert (first.kind, first.obtained) == (OutcomeKind.GRANTED, ("HeadYaw", "ball"))
     denied = way.take("B", "ball", priority=2)

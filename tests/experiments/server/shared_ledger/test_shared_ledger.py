@@ -1,4 +1,4 @@
-"""The front of the ledger for real threads."""
+"""The thread-safe front of the ledger."""
 
 import os
 import signal
@@ -41,14 +41,14 @@ MakeFront = Callable[..., SharedLedger]
 
 
 def in_thread(act: Callable[[], Outcome]) -> Callable[[], Outcome]:
-    """Start a thread; return what waits for its result."""
+    """Start a thread; return a function that waits for its result."""
     results: list[Outcome] = []
     thread = threading.Thread(target=lambda: results.append(act()), daemon=True)
     thread.start()
 
     def result() -> Outcome:
         thread.join(AT_MOST_S)
-        assert results, "the thread still waits"
+        assert results, "the thread is still waiting"
         return results[0]
 
     return result
@@ -76,7 +76,7 @@ def wait_for_waiter(front: SharedLedger, name: str) -> None:
 
 
 @pytest.mark.requirement("RM-15", "RM-17")
-def test_a_thread_waits_until_another_one_releases(front: SharedLedger) -> None:
+def test_thread_waits_until_another_one_releases(front: SharedLedger) -> None:
     add(front, "a", "b")
     first = front.take(Request(owner="a", resources=("ball",)))
     second = in_thread(lambda: front.take(Request(owner="b", resources=("ball",))))
@@ -87,16 +87,16 @@ def test_a_thread_waits_until_another_one_releases(front: SharedLedger) -> None:
 
 
 @pytest.mark.requirement("RM-20")
-def test_a_wait_ends_at_its_time_limit_without_any_call(front: SharedLedger) -> None:
+def test_wait_ends_at_its_timeout_without_a_call(front: SharedLedger) -> None:
     add(front, "a", "b")
     front.take(Request(owner="a", resources=("ball",)))
     begin = time.monotonic()
     outcome = front.take(Request(owner="b", resources=("ball",), timeout_s=0.1))
     assert outcome.kind is OutcomeKind.TIMED_OUT
-    assert 0.085 < time.monotonic() - begin < AT_MOST_S  # a tick may have begun before
+    assert 0.085 < time.monotonic() - begin < AT_MOST_S  # partly elapsed tick
 
 
-def test_a_silent_owner_is_gone_after_its_time_to_live_without_any_call(
+def test_silent_owner_expires_without_a_call(
     front: SharedLedger,
 ) -> None:
     add(front, "a", time_to_live_s=0.1)
@@ -106,7 +106,7 @@ def test_a_silent_owner_is_gone_after_its_time_to_live_without_any_call(
     assert front.authorise(first.token, "ball") is Refusal.EXPIRED
 
 
-def test_closing_lets_every_waiting_thread_go(make_front: MakeFront) -> None:
+def test_closing_wakes_every_waiting_thread(make_front: MakeFront) -> None:
     front = make_front()
     add(front, "a", "b")
     front.take(Request(owner="a", resources=("ball",)))
@@ -134,10 +134,10 @@ def test_ctrl_c_in_a_waiting_thread_withdraws_its_request(front: SharedLedger) -
     assert not any(row.waiters for row in front.snapshot().resources)
 
 
-def test_a_call_that_fails_still_wakes_whom_time_has_freed(
+def test_failing_call_still_completes_expired_requests(
     make_front: MakeFront,
 ) -> None:
-    """Time goes on inside a call even if the call itself is refused."""
+    """Time advances in a call even if the call itself is refused."""
     now = [0.0]
     front = make_front()
     front._clock = lambda: now[0]
@@ -167,7 +167,7 @@ def until(event: threading.Event) -> Callable[[Demand], None]:
 
 
 @pytest.mark.requirement("RM-33", "RM-36")
-def test_a_callback_runs_outside_the_lock_and_its_answer_counts(
+def test_callback_runs_outside_the_lock_and_its_answer_counts(
     front: SharedLedger,
 ) -> None:
     seen: list[str] = []
@@ -188,7 +188,7 @@ def test_a_callback_runs_outside_the_lock_and_its_answer_counts(
 
 
 @pytest.mark.requirement("RM-36", "RM-39")
-def test_a_callback_that_hangs_blocks_nobody(make_front: MakeFront) -> None:
+def test_hanging_callback_blocks_no_other_owner(make_front: MakeFront) -> None:
     front = make_front(LedgerCfg(retry_s=60.0))
     hang = threading.Event()
     add(front, "a", policy=CallbackOnDemand(until(hang)))
@@ -198,12 +198,12 @@ def test_a_callback_that_hangs_blocks_nobody(make_front: MakeFront) -> None:
     wait_for_waiter(front, "ball")
     assert front.take(Request(owner="c", resources=("Head",))).is_granted
     front.close()
-    assert result().why is Why.CLOSED, "it was not hanging meanwhile"
+    assert result().why is Why.CLOSED, "the callback was not hanging"
     hang.set()
 
 
 @pytest.mark.requirement("RM-36", "RM-39")
-def test_the_limit_of_a_callback_that_hangs_ends_it(make_front: MakeFront) -> None:
+def test_hanging_callback_is_ended_by_its_limit(make_front: MakeFront) -> None:
     front = make_front(LedgerCfg(retry_s=60.0))
     hang = threading.Event()
     add(front, "a", policy=CallbackOnDemand(until(hang), limit_s=0.2))
@@ -211,15 +211,15 @@ def test_the_limit_of_a_callback_that_hangs_ends_it(make_front: MakeFront) -> No
     front.take(Request(owner="a", resources=("ball",)))
     begin = time.monotonic()
     assert front.take(Request(owner="b", resources=("ball",))).is_granted
-    assert time.monotonic() - begin >= 0.2 - 0.02  # ticks
+    assert time.monotonic() - begin >= 0.2 - 0.02  # in ticks
     hang.set()
 
 
 @pytest.mark.requirement("RM-53")
-def test_a_callback_answers_the_next_wish_to_leave_a_state(
+def test_callback_answers_the_next_request_to_leave_a_state(
     front: SharedLedger,
 ) -> None:
-    """A wish does not wait: the first one starts the function, a later one hears it."""
+    """The first request starts the callback without waiting; a later one succeeds."""
     said = threading.Event()
 
     def function(_: Demand) -> Answer:
@@ -241,7 +241,7 @@ def test_a_callback_answers_the_next_wish_to_leave_a_state(
 
 
 @pytest.mark.requirement("RM-36")
-def test_a_callback_may_release_by_itself(front: SharedLedger) -> None:
+def test_callback_may_release_by_itself(front: SharedLedger) -> None:
     def function(_: Demand) -> None:
         assert mine.token is not None
         front.release(mine.token)
@@ -253,7 +253,7 @@ def test_a_callback_may_release_by_itself(front: SharedLedger) -> None:
 
 
 @pytest.mark.parametrize("fault", [ValueError("no idea"), SystemExit("no idea")])
-def test_what_a_callback_raises_is_a_lock_and_is_in_the_trace(
+def test_raising_callback_denies_and_is_traced(
     front: SharedLedger, fault: BaseException
 ) -> None:
     events: list[Event] = []
@@ -273,7 +273,7 @@ def test_what_a_callback_raises_is_a_lock_and_is_in_the_trace(
 
 
 @pytest.mark.requirement("RM-19", "RM-33")
-def test_a_callback_is_asked_again_after_each_retry_period(
+def test_callback_is_called_again_after_each_retry_period(
     make_front: MakeFront,
 ) -> None:
     front = make_front(LedgerCfg(retry_s=0.05))
@@ -302,7 +302,7 @@ def test_notices_wait_in_the_inbox_of_their_owner(front: SharedLedger) -> None:
     assert front.notices.after("b", 0).notices == ()
 
 
-def test_a_full_inbox_says_how_many_notices_were_missed(
+def test_full_inbox_reports_the_number_of_missed_notices(
     make_front: MakeFront, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nao_testbed.experiments.server.shared_ledger.KEPT", 3)
@@ -317,8 +317,8 @@ def test_a_full_inbox_says_how_many_notices_were_missed(
 
 
 @pytest.mark.requirement("RM-35")
-def test_who_lost_is_told_outside_the_lock(front: SharedLedger) -> None:
-    """A hook may wait for another thread that calls the ledger, and ask itself."""
+def test_on_lost_is_called_outside_the_lock(front: SharedLedger) -> None:
+    """The hook may wait for a thread that calls the ledger, and call it itself."""
     done = threading.Event()
     said: list[object] = []
 
@@ -341,7 +341,7 @@ def test_who_lost_is_told_outside_the_lock(front: SharedLedger) -> None:
 def start_together(
     front: SharedLedger, *needs: str
 ) -> tuple[list[Started], list[BadInput]]:
-    """Start a behaviour of one name for each need, at the same moment."""
+    """Start behaviours of the same name at the same moment, one for each need."""
     barrier = threading.Barrier(len(needs))
     running: list[Started] = []
     refused: list[BadInput] = []
@@ -365,7 +365,7 @@ def start_together(
 
 
 @pytest.mark.requirement("RM-8", "RM-16")
-def test_of_behaviours_that_start_at_once_by_one_name_one_runs(
+def test_only_one_of_simultaneous_starts_of_a_name_runs(
     front: SharedLedger,
 ) -> None:
     needs = ("HeadYaw", "HeadPitch", "ball")
