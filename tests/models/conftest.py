@@ -1,4 +1,4 @@
-"""Copies of robots to spoil, and libraries to fill."""
+"""Modified robot copies and test libraries."""
 
 import dataclasses
 import shutil
@@ -42,7 +42,7 @@ def problems(load: Load, text: str, **others: str) -> list[str]:
 def spoil(tmp_path: Path) -> Spoil:
     """Return a function that copies the two-legged robot and changes a text in a file.
 
-    It gets `resources.yaml` and `leds.csv`, which it has not, when they are named.
+    It gets a `resources.yaml` or `leds.csv` if that file is named.
     """
 
     def change(file: str, old: str, new: str) -> Path:
@@ -52,7 +52,7 @@ def spoil(tmp_path: Path) -> Spoil:
         if not (folder / file).exists():
             shutil.copy(DATA / f"two_leg_{file}", folder / file)
         text = (folder / file).read_text("utf-8")
-        assert text.count(old) == 1, f"{old!r} is {text.count(old)} times in {file}"
+        assert text.count(old) == 1, f"{old!r} occurs {text.count(old)} times in {file}"
         (folder / file).write_text(text.replace(old, new), "utf-8")
         return folder
 

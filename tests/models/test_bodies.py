@@ -1,4 +1,4 @@
-"""One robot is made with several bodies, and its postures say in which state it is."""
+"""Bodies of one robot, and the states of its postures."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +9,7 @@ from nao_testbed.models import Robot, RobotDataError, UnknownName, load_robot
 
 
 @pytest.mark.requirement("RM-41", "RM-4")
-def test_the_torso_lacks_what_is_below_the_waist(nao: Robot) -> None:
+def test_the_torso_body_has_no_legs(nao: Robot) -> None:
     torso = nao.with_body("T14")
     absent = set()
     for node in torso.resources.walk():
@@ -56,7 +56,7 @@ def test_an_unknown_body_is_refused_with_the_nearest_one(nao: Robot) -> None:
         nao.with_body("T41")
 
 
-def test_a_body_that_lacks_what_there_is_not_is_refused_by_line(
+def test_a_body_without_an_unknown_part_is_rejected_with_line(
     spoil: Callable[[str, str, str], Path],
 ) -> None:
     folder = spoil("robot.yaml", "typical_postures:", "bodies: {B: [tail]}\nxx:")
@@ -69,7 +69,7 @@ def test_a_body_that_lacks_what_there_is_not_is_refused_by_line(
 
 
 @pytest.mark.requirement("RM-51")
-def test_postures_name_the_state_that_they_are(nao: Robot) -> None:
+def test_postures_have_their_states(nao: Robot) -> None:
     states = {name: posture.state for name, posture in nao.postures.items()}
     assert states["PoseInit"] == states["Stand"] == "Stand"
     assert states["SitRelax"] == "Sit"

@@ -1,4 +1,4 @@
-"""Curves through keyframes: where they go, and how fast they truly are."""
+"""Curves through keyframes: range, slopes and maximum speed."""
 
 import numpy as np
 import pytest
@@ -62,8 +62,8 @@ def test_inner_slopes_are_those_of_pchip(frames: Keyframes) -> None:
     )
 
 
-def test_pchip_itself_would_not_rest_at_the_ends() -> None:
-    """Why its end slopes are not taken."""
+def test_pchip_has_nonzero_velocity_at_the_ends() -> None:
+    """Therefore its end slopes are not used."""
     times, angles = np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 3.0])
     ends = PchipInterpolator(times, angles).derivative()(times[[0, -1]])
     assert np.all(np.abs(ends) > 0.1)
@@ -88,10 +88,10 @@ def test_the_largest_speed_is_the_true_maximum(frames: Keyframes) -> None:
     for i, claimed in enumerate(largest.tolist()):
         dense = np.abs(speed(np.linspace(times[i], times[i + 1], 2001))).max()
         assert dense <= claimed * (1 + 1e-9) + 1e-12
-        assert claimed <= dense * (1 + 1e-5) + 1e-9, "no more than it takes"
+        assert claimed <= dense * (1 + 1e-5) + 1e-9, "no faster than needed"
 
 
-def test_from_rest_to_rest_a_cubic_takes_three_halves_of_the_mean_speed() -> None:
+def test_rest_to_rest_cubic_peaks_at_1_5_times_mean_speed() -> None:
     times, angles = np.array([0.0, 2.0]), np.array([0.0, 1.0])
     assert_allclose(largest_speeds(times, angles, CUBIC), [0.75])
     assert_allclose(largest_speeds(times, angles, LINEAR), [0.5])

@@ -44,7 +44,7 @@ def test_a_posture_is_found_by_its_role(name: str) -> None:
     assert robot.posture_name("bent") == "bent"  # `posture` says whether it exists
 
 
-def test_without_roles_the_first_posture_is_held(two_leg: Robot) -> None:
+def test_without_roles_the_first_posture_is_used(two_leg: Robot) -> None:
     assert two_leg.posture_name(None, "upright") == next(iter(two_leg.postures))
     with pytest.raises(MissingRole, match=r"`postures: \{sit: POSTURE\}` under"):
         two_leg.posture("sit")
@@ -85,7 +85,7 @@ def test_parts_are_found_by_their_roles() -> None:
     assert len(t1.leg("left")) == 6
 
 
-def test_idle_joints_say_nothing_about_a_posture(g1: Robot) -> None:
+def test_idle_joints_are_ignored_in_matching(g1: Robot) -> None:
     matcher = PostureMatcher(g1, PostureCfg())
     q = g1.posture("bent").angles.copy()
     for joint in g1.roles.idle_joints:

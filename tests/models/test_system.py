@@ -1,4 +1,4 @@
-"""Each way of the module, with what one system or the other lacks taken away."""
+"""Each branch of the module, with functions that some systems lack removed."""
 
 import os
 import signal
@@ -27,7 +27,7 @@ def locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(system, "_msvcrt", windows_files)
 
 
-def test_one_open_file_has_the_lock_until_it_is_closed(
+def test_a_file_lock_is_held_until_the_file_is_closed(
     locks: None, tmp_path: Path
 ) -> None:
     path = tmp_path / "events.jsonl"
@@ -51,7 +51,7 @@ def test_one_open_file_has_the_lock_until_it_is_closed(
         assert reader.read() == b"before after"
 
 
-def test_a_secret_is_written_where_a_mode_says_nothing(
+def test_a_secret_is_written_without_file_modes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "secret"
@@ -67,15 +67,15 @@ def test_processors_are_those_that_this_process_may_use() -> None:
     assert 1 <= system.processors() <= len(os.sched_getaffinity(0))
 
 
-def test_a_load_that_nobody_knows_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_load_average_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     assert system.load_average() is not None
     monkeypatch.delattr(os, "getloadavg")
     assert system.load_average() is None
 
 
 @pytest.fixture
-def unordered() -> Iterator[list[int]]:
-    """The signals that come while it lasts; handlers are put back."""
+def received() -> Iterator[list[int]]:
+    """Signals received during the test; handlers are restored."""
     numbers = {signal.SIGINT, *system.END_SIGNALS, system.STOP}
     before = {number: signal.getsignal(number) for number in numbers}
     came: list[int] = []
@@ -86,27 +86,27 @@ def unordered() -> Iterator[list[int]]:
 
 
 @pytest.mark.parametrize("lacks", [(), ("SIGUSR1", "pthread_kill", "pthread_sigmask")])
-def test_an_order_comes_where_no_process_sends_a_signal(
-    unordered: list[int], monkeypatch: pytest.MonkeyPatch, lacks: tuple[str, ...]
+def test_stop_arrives_without_signal_support(
+    received: list[int], monkeypatch: pytest.MonkeyPatch, lacks: tuple[str, ...]
 ) -> None:
     for name in lacks:
         monkeypatch.delattr(signal, name)
     given = threading.Event()
     system.enable_stop(given.is_set)
-    assert not unordered
+    assert not received
     given.set()
     system.send_stop(os.getpid())
     for _ in range(1000):
-        if unordered:
+        if received:
             break
         given.wait(0.01)
         threading.Event().wait(0.01)
-    assert unordered == [system.STOP]
+    assert received == [system.STOP]
     is_blocked = "pthread_sigmask" not in lacks
     assert is_blocked or signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 
 
-def test_nobody_else_gets_an_address_that_was_claimed() -> None:
+def test_a_claimed_address_cannot_be_bound_again() -> None:
     with socket.socket() as one, socket.socket() as other:
         system.claim_address(one)
         one.bind(("127.0.0.1", 0))
@@ -116,7 +116,7 @@ def test_nobody_else_gets_an_address_that_was_claimed() -> None:
             other.bind(one.getsockname())
 
 
-def test_windows_is_asked_not_to_share_an_address(
+def test_exclusive_address_use_is_set_on_windows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(socket, "SO_EXCLUSIVEADDRUSE", -5, raising=False)
@@ -127,9 +127,7 @@ def test_windows_is_asked_not_to_share_an_address(
 
 
 @pytest.mark.parametrize("name", ["TCP_KEEPIDLE", "TCP_KEEPALIVE"])
-def test_a_host_that_is_gone_is_noticed(
-    monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_keepalive_options_are_set(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     number = socket.TCP_KEEPIDLE
     monkeypatch.delattr(socket, "TCP_KEEPIDLE")
     monkeypatch.setattr(socket, name, number, raising=False)
@@ -144,7 +142,7 @@ def _end_with(parent: int) -> None:
 
 
 @pytest.mark.slow(covers=False)
-def test_a_process_waits_for_the_end_of_the_one_that_started_it() -> None:
+def test_a_process_waits_until_its_parent_ends() -> None:
     waiting = get_context("spawn").Process(target=_end_with, args=(os.getpid() + 1,))
     waiting.start()  # of another parent: it has ended
     waiting.join(60.0)

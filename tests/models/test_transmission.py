@@ -115,7 +115,7 @@ ROW = "left_ankle_b,5020,16.0,5020,0.5 left_ankle_pitch -0.5 left_ankle_roll"
         ("1 waist_roll", "drive joints waist_roll, waist_pitch; give as many motors"),
     ],
 )
-def test_ratios_that_cannot_be_are_refused_at_their_line(
+def test_invalid_ratios_are_rejected_with_their_line(
     tmp_path: Path, new: str, told: str
 ) -> None:
     text = wrong(tmp_path, ROW, ROW.replace(ROW.rsplit(",", maxsplit=1)[-1], new))
@@ -123,7 +123,7 @@ def test_ratios_that_cannot_be_are_refused_at_their_line(
     assert told in text
 
 
-def test_a_parallel_motor_has_a_name_of_its_own(tmp_path: Path) -> None:
+def test_a_parallel_motor_needs_a_unique_name(tmp_path: Path) -> None:
     text = wrong(tmp_path, "left_ankle_b,", "left_ankle_roll,")
     assert "/motors.csv:6: " in text
     assert "has the name of a joint" in text

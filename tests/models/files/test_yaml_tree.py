@@ -1,4 +1,4 @@
-"""What YAML alone may do to us: refused at its line, and at once, at every door."""
+"""Harmful YAML is rejected at once with its line, in every reader."""
 
 import dataclasses
 import time
@@ -28,7 +28,7 @@ from nao_testbed.models.files.yaml_tree import (
 from nao_testbed.models.load.library_files import load_library
 
 AT_ONCE_S = 5.0
-"""An expansion of these files would take minutes, or all of the memory."""
+"""Limit in s; expanding these files would take minutes or all memory."""
 HERE = Path("here.yaml")
 ROOT = Path(__file__).resolve().parents[3]
 Door = Callable[[Path, str], object]
@@ -36,7 +36,7 @@ Door = Callable[[Path, str], object]
 
 @pytest.fixture(params=["scenario", "sweep", "library", "robot"])
 def door(request: pytest.FixtureRequest, nao: Robot) -> Door:
-    """Write a text where a command reads it, and read it as the command does."""
+    """Write a text and read it with the command's reader."""
 
     def write(path: Path, text: str) -> Path:
         path.parent.mkdir(exist_ok=True)
@@ -56,7 +56,7 @@ def door(request: pytest.FixtureRequest, nao: Robot) -> Door:
 
 
 def bomb(levels: int) -> str:
-    """Return a text that doubles ten times a line."""
+    """Return a text whose every line repeats the previous one ten times."""
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     for i in range(1, levels):
         lines.append(f"a{i}: &a{i} [{', '.join(10 * [f'*a{i - 1}'])}]")
@@ -94,7 +94,7 @@ ODD = [
 
 
 @pytest.mark.parametrize(("text", "words"), ODD, ids=[words for _, words in ODD])
-def test_what_yaml_makes_of_it_is_refused_at_its_line(
+def test_invalid_yaml_is_rejected_with_its_line(
     door: Door, tmp_path: Path, text: str, words: str
 ) -> None:
     started = time.monotonic()
@@ -105,7 +105,7 @@ def test_what_yaml_makes_of_it_is_refused_at_its_line(
     assert ".yaml:" in str(refused.value).splitlines()[0]
 
 
-def test_the_line_is_that_of_the_value() -> None:
+def test_error_line_is_the_line_of_the_value() -> None:
     for text, _ in ODD[:-1]:
         with pytest.raises(BadInput, match=r"^here.yaml:3(:\d+)?: "):
             tree_of(f"a: 1\n\n{text}\n", HERE)
@@ -133,13 +133,13 @@ def test_aliases_may_repeat_but_not_without_bound() -> None:
         tree_of(f"{shared}*a, *a]", HERE)
 
 
-def test_depth_counts_what_aliases_stand_for() -> None:
+def test_depth_includes_expanded_aliases() -> None:
     lines = [f"a{i}: &a{i} [*a{i - 1}]" for i in range(1, MAX_DEPTH + 1)]
     with pytest.raises(BadInput, match="nested too deeply, over 100 levels"):
         tree_of("a0: &a0 [1]\n" + "\n".join(lines), HERE)
 
 
-def test_what_is_plain_yaml_stays_what_it_was() -> None:
+def test_plain_yaml_values_are_unchanged() -> None:
     text = """
         whole: [-7, +5, 0x1F, 0o17, 9223372036854775807, !!int '5', !!int 6]
         real: [1e3, -.5, .inf, !!float 3]
@@ -157,12 +157,12 @@ def test_what_is_plain_yaml_stays_what_it_was() -> None:
     assert tree["again"] == [1, 2, 2]
 
 
-def test_another_version_of_yaml_is_not_read_as_this_one() -> None:
+def test_another_yaml_version_is_rejected() -> None:
     with pytest.raises(BadInput, match=r"YAML 1\.1; files are read as 1\.2"):
         tree_of("%YAML 1.1\n---\na: yes\n", HERE)
 
 
-def test_a_file_of_megabytes_is_not_read(tmp_path: Path) -> None:
+def test_a_very_large_file_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "long.yaml"
     path.write_text("# \n" * 700_000, "utf-8")
     with pytest.raises(BadInput, match=r"has 2\.1 MB; a YAML file has at most 2 MB"):
@@ -181,12 +181,12 @@ TOKENS = st.sampled_from(
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(TOKENS, max_size=20).map("".join))
-def test_any_text_is_read_or_refused(text: str) -> None:
+def test_any_text_is_read_or_rejected(text: str) -> None:
     with suppress(BadInput):
         tree_of(text, HERE)
 
 
-def test_several_errors_of_one_file_still_come_together(tmp_path: Path) -> None:
+def test_all_errors_of_a_file_are_reported_together(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text("name: [1]\nabout: 3\nduration_s: -1\n", "utf-8")
     with pytest.raises(FileErrors) as refused:

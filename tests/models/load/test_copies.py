@@ -1,4 +1,4 @@
-"""A copy of the NAO's folder is a robot, and its tables are the truth about it."""
+"""A copy of the NAO's folder is a robot defined by its tables."""
 
 import shutil
 from collections.abc import Callable
@@ -32,25 +32,25 @@ def copy(tmp_path: Path) -> Path:
 
 
 def test_a_plain_copy_of_the_folder_is_a_robot(tmp_path: Path) -> None:
-    """The URDF is named by a path outside; ours of that name is taken, if it agrees."""
+    """The URDF path is outside; the shipped URDF is used if it agrees."""
     folder = Path(shutil.copytree(NAO, tmp_path / "mine"))
     assert load_robot(folder).total_mass == load_robot(NAO).total_mass
 
 
 @pytest.mark.slow
-def test_a_copy_holds_all_that_it_needs(copy: Path) -> None:
+def test_a_copy_is_self_contained(copy: Path) -> None:
     robot = load_robot(copy)
     assert robot.urdf.parent == copy.resolve()
     assert robot.joint_names == load_robot(NAO).joint_names
     assert robot.library.motions.keys() == load_robot(NAO).library.motions.keys()
-    # Only the line of the URDF is another one; comments stay.
+    # Only the line of the URDF differs; comments stay.
     before = (NAO / "robot.yaml").read_text(encoding="utf-8").splitlines()
     after = (copy / "robot.yaml").read_text(encoding="utf-8").splitlines()
     changed = [pair for pair in zip(before, after, strict=True) if len(set(pair)) > 1]
     assert changed == [("urdf: ../urdf/nao.urdf", "urdf: nao.urdf")]
 
 
-def test_a_copy_of_another_robot_is_one_too(tmp_path: Path) -> None:
+def test_another_robot_can_be_copied(tmp_path: Path) -> None:
     walker = Path(__file__).parents[2] / "data" / "two_leg"
     robot = load_robot(copy_robot(walker, tmp_path / "walker"))
     assert robot.urdf == (tmp_path / "walker" / "two_leg.urdf").resolve()
@@ -88,7 +88,7 @@ def test_a_plain_copy_that_is_edited_is_refused_too(tmp_path: Path) -> None:
     assert load_robot(NAO).urdf.read_bytes() == ours
 
 
-def test_written_anew_the_edit_counts(copy: Path) -> None:
+def test_rewriting_the_urdf_applies_the_edit(copy: Path) -> None:
     edit(copy, "links.csv", "0.09304", "0.19304")
     edit(copy, "robot.yaml", "5.305", "5.405")
     write([str(copy)])
@@ -96,13 +96,13 @@ def test_written_anew_the_edit_counts(copy: Path) -> None:
     assert {link.name: link.mass for link in robot.links}["LShoulder"] == 0.19304
 
 
-def test_what_the_servo_needs_counts_at_once(copy: Path) -> None:
-    """`joints.csv` says it; no reader of the URDF asks for efforts and speeds."""
+def test_servo_values_need_no_new_urdf(copy: Path) -> None:
+    """`joints.csv` gives efforts and speeds; URDF readers do not use them."""
     edit(copy, "joints.csv", "8.26797,1.547", "8.26797,1.9")
     assert load_robot(copy).joints[0].effort_limit == 1.9
 
 
-def test_a_name_of_its_own_is_no_disagreement(copy: Path) -> None:
+def test_a_different_name_is_accepted(copy: Path) -> None:
     edit(copy, "robot.yaml", "name: nao", "name: mine")
     assert load_robot(copy).name == "mine"
 

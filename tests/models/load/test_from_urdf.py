@@ -1,4 +1,4 @@
-"""`robot --from-urdf`: a URDF as ROS users have it becomes a robot folder."""
+"""`robot --from-urdf` converts a ROS URDF to a robot folder."""
 
 import csv
 import struct
@@ -83,7 +83,7 @@ def test_frames_are_merged_and_the_folder_is_a_robot(
 
 @pytest.mark.parametrize("engine", ["pybullet", "mujoco"])
 @pytest.mark.parametrize("name", ["g1", "t1"])
-def test_guessed_gains_hold_a_robot_without_chatter(
+def test_estimated_gains_hold_a_robot_without_chatter(
     tmp_path: Path, name: str, engine: EngineName
 ) -> None:
     pytest.importorskip(engine)
@@ -119,7 +119,7 @@ FINGERS = "".join(
 
 
 @pytest.mark.parametrize("engine", ["pybullet", "mujoco"])
-def test_guessed_gains_hold_fingers_without_chatter(
+def test_estimated_gains_hold_fingers_without_chatter(
     tmp_path: Path, engine: EngineName
 ) -> None:
     pytest.importorskip(engine)
@@ -207,7 +207,7 @@ def test_a_mesh_becomes_its_box_and_a_missing_one_a_box_of_the_inertia(
         ("", "", "soles are unknown"),
     ],
 )
-def test_what_is_not_supported_is_refused_and_nothing_is_left(
+def test_unsupported_urdf_is_rejected_and_leaves_no_folder(
     tmp_path: Path, sole: str, extra: str, says: str
 ) -> None:
     with pytest.raises(BadInput, match=says) as caught:

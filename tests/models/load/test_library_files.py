@@ -1,4 +1,4 @@
-"""A robot's library: it becomes data, or all that is wrong in it is told at once."""
+"""A robot's library is loaded, or all its problems are reported together."""
 
 import math
 import pickle
@@ -56,7 +56,7 @@ def test_a_motion_takes_keyframes_from_postures_and_joints(
     ],
 )
 @pytest.mark.requirement("SY-19", "SY-20")
-def test_what_leads_to_a_posture_ends_in_it(load: Load, motion: str, told: str) -> None:
+def test_a_motion_to_a_posture_ends_in_it(load: Load, motion: str, told: str) -> None:
     (problem,) = problems(load, f"motions: {{m: {{{motion}}}}}")
     assert told in problem
 
@@ -70,12 +70,12 @@ def test_what_leads_to_a_posture_ends_in_it(load: Load, motion: str, told: str) 
         "from: Stand, to: Stand, angles_deg: {HeadPitch: [[0.5, 3]]}",
     ],
 )
-def test_arms_may_stay_where_they_are_on_the_way(load: Load, motion: str) -> None:
+def test_arms_may_hold_their_angles_on_the_way(load: Load, motion: str) -> None:
     ends = load(f"motions: {{m: {{{motion}}}}}").motion("m")
     assert ends.end == "Stand"
 
 
-def test_coupled_joints_are_one_track_by_whichever_name(load: Load) -> None:
+def test_coupled_joints_are_one_track_by_either_name(load: Load) -> None:
     for named in ("LHipYawPitch", "RHipYawPitch"):
         motion = load(f"motions: {{m: {{angles_deg: {{{named}: [[1.0, -10]]}}}}}}")
         assert motion.motion("m").joints == ("LHipYawPitch",)
@@ -108,7 +108,7 @@ motions: {up: {from: Sit, to: Stand, postures: [[4.0, Stand]]}}
 """
     )
     first, last = library.light("x").steps
-    assert (first.at_s, last.at_s) == (0.0, 0.5), "in the order of their time"
+    assert (first.at_s, last.at_s) == (0.0, 0.5), "sorted by time"
     assert first.colour == pytest.approx((1.0, 128 / 255, 0.0))
     assert len(first.leds) == 8
     assert library.light("x").length_s == 0.5
@@ -133,25 +133,25 @@ def test_entries_of_one_file_may_name_those_of_another(load: Load) -> None:
     assert library.sound("s").text == "Hello"
 
 
-def test_a_robot_without_a_library_can_do_nothing_by_heart(two_leg: Robot) -> None:
+def test_a_robot_without_library_files_has_an_empty_library(two_leg: Robot) -> None:
     assert two_leg.library == Library()
 
 
-def test_problems_of_all_files_are_told_together(load: Load) -> None:
+def test_problems_of_all_files_are_listed(load: Load) -> None:
     found = problems(load, "sounds: {a: {}}", other="sounds: {b: {}}", third="x: 1")
     assert [problem.partition(":")[0] for problem in found] == [
         *("here.yaml", "other.yaml", "third.yaml"),
     ]
 
 
-def test_a_name_has_one_home(load: Load) -> None:
+def test_a_duplicate_name_is_rejected(load: Load) -> None:
     text = "sounds: {a: {text: a}}"
     assert problems(load, text, more=text) == [
         "more.yaml:1: 'a' is also in here.yaml; keep one of them."
     ]
 
 
-def test_a_way_has_one_home(load: Load) -> None:
+def test_a_duplicate_transition_is_rejected(load: Load) -> None:
     motion = "motions: {m: {from: Sit, to: Stand, postures: [[5, Stand]]}}\n"
     way = "transitions: [{from: Sit, to: Stand, motion: m}]"
     assert problems(load, motion + way, more=way) == [
@@ -174,7 +174,7 @@ def test_the_fastest_motion_accepted_is_at_the_limit(load: Load, nao: Robot) -> 
     assert len(problems(load, text.format(least_s * 0.9999))) == 1
 
 
-def test_a_library_is_read_when_somebody_looks_into_it(
+def test_a_library_is_read_on_first_access(
     spoil: Spoil,
 ) -> None:
     folder = spoil("joints.csv", "left_knee,left_knee", "left_knee,left_knee")
@@ -188,7 +188,7 @@ def test_a_library_is_read_when_somebody_looks_into_it(
     (folder / "library" / "sounds.yaml").write_text("sounds: {a: {text: a}}", "utf-8")
     assert robot.library.sound("a").text == "a"
     (folder / "library" / "sounds.yaml").unlink()
-    assert robot.library.sound("a").text == "a", "it is read once"
+    assert robot.library.sound("a").text == "a", "the library must be read once"
     again = pickle.loads(pickle.dumps(robot.library))
     assert again.sounds == robot.library.sounds
     assert not robot.library.transitions
@@ -196,7 +196,7 @@ def test_a_library_is_read_when_somebody_looks_into_it(
         robot.library.danse  # type: ignore[attr-defined]  # noqa: B018
 
 
-def test_every_command_that_ships_names_what_there_is(nao: Robot) -> None:
+def test_shipped_commands_name_existing_outputs(nao: Robot) -> None:
     library = nao.library
     assert {"blink", "beep", "alarm", "greet"} <= set(library.orders)
     for order in library.orders.values():

@@ -1,4 +1,4 @@
-"""Another robot is another folder: nothing in the code knows the NAO."""
+"""Another robot is another folder: no code is specific to the NAO."""
 
 import io
 import shutil

@@ -140,7 +140,7 @@ def test_discrete_servo_is_stable_on_the_rotor_alone(nao: Robot) -> None:
 
 
 def test_two_node_joule_constants_are_speed_over_torque(nao: Robot) -> None:
-    """k = R / Kt² = no-load speed / stall torque, whatever the winding's voltage."""
+    """k = R / Kt² = no-load speed / stall torque, at any winding voltage."""
     for motor in nao.motors:
         k = motor.no_load_speed / motor.stall_torque
         assert motor.two_node.joule_constant == pytest.approx(k, rel=1e-4)
@@ -156,11 +156,11 @@ def test_pitch_joint_at_two_degrees_off_rises_by_47_kelvin(nao: Robot) -> None:
 
 
 @pytest.mark.parametrize("robot", robot_names())
-def test_every_number_says_where_it_comes_from(robot: str) -> None:
+def test_every_number_has_a_source(robot: str) -> None:
     references = (Path(__file__).parents[3] / "REFERENCES.md").read_text("utf-8")
     for path in sorted(find_robot_folder(robot).glob("*.csv")):
         if path.name in ("materials.csv", "shapes.csv"):
-            continue  # made for the picture
+            continue  # for drawing only
         with path.open(encoding="utf-8") as file:
             for row in csv.DictReader(file):
                 assert row["source"], f"{path.name}: {row}"
@@ -169,8 +169,8 @@ def test_every_number_says_where_it_comes_from(robot: str) -> None:
                 assert row["status"] in ("published", "derived", "estimate")
 
 
-def test_places_of_lights_are_from_where_they_say(nao: Robot) -> None:
-    """Only the chest's is published; ears and feet follow from our own shapes."""
+def test_led_positions_match_their_sources(nao: Robot) -> None:
+    """Only the chest's is published; ears and feet follow from the shapes."""
     table = read_table(nao.folder / "leds.csv", LedRow, "name", "LED group")
     published = [row.name for row in table if row.place_status == "published"]
     assert published == ["ChestLeds"]

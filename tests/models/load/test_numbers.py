@@ -1,7 +1,7 @@
-"""Numbers of a URDF that a reader of it cannot use are refused by line.
+"""Unusable numbers of a URDF are rejected with their line.
 
-`old` stands in the walker's URDF; with `new` in its place an engine or Pinocchio once
-ended in a traceback, or left a mass or a shape out without a word.
+`new` replaces `old` in the walker's URDF. It once caused a traceback in an engine or
+Pinocchio, or silently removed a mass or a shape.
 """
 
 import shutil
@@ -28,14 +28,14 @@ FRAME += '<child link="f{n}"/></joint>\n'
 
 
 def test_a_missing_product_of_inertia_is_0(tmp_path: Path) -> None:
-    """Pinocchio drops the rest of the inertia without `ixy`, and goes on."""
+    """Without `ixy` Pinocchio silently drops the rest of the inertia."""
     robots = load_robot(TWO_LEG), load_robot(spoilt(tmp_path, ' ixy="0"', ""))
     whole, other = (Dynamics(robot).inertia_matrix() for robot in robots)
     np.testing.assert_array_equal(other, whole)
 
 
 def spoilt(folder: Path, old: str, new: str) -> Path:
-    """Return a copy of the walker in which a text of the URDF is another one."""
+    """Return a copy of the walker with a text of the URDF replaced."""
     shutil.copytree(TWO_LEG, folder / "bot")
     urdf = folder / "bot" / "two_leg.urdf"
     text = urdf.read_text("utf-8")
@@ -70,7 +70,7 @@ def spoilt(folder: Path, old: str, new: str) -> Path:
         (AXIS, AXIS + "<a>" * 100 + "</a>" * 100, 26, "nested more than 100 deep"),
     ],
 )
-def test_a_number_that_somebody_cannot_read_is_refused_at_its_line(
+def test_an_unreadable_number_is_rejected_with_its_line(
     tmp_path: Path, old: str, new: str, line: int, said: str
 ) -> None:
     folder = spoilt(tmp_path, old, new)
@@ -93,7 +93,7 @@ def test_a_number_that_somebody_cannot_read_is_refused_at_its_line(
 def test_pinocchio_reads_what_the_engines_read(
     tmp_path: Path, two_leg: Robot, old: str, new: str
 ) -> None:
-    """Its own reader leaves out masses and shapes, or refuses the file."""
+    """Pinocchio's own reader drops masses and shapes, or rejects the file."""
     folder = spoilt(tmp_path, old, new)
     if "ENTITY" in new:
         urdf = folder / "two_leg.urdf"
@@ -116,13 +116,13 @@ def test_what_pinocchio_refuses_is_bad_input(tmp_path: Path) -> None:
         build_model(robot)
 
 
-def test_a_mesh_outside_of_shapes_is_nobodys(tmp_path: Path) -> None:
+def test_a_mesh_outside_of_shapes_is_ignored(tmp_path: Path) -> None:
     pytest.importorskip("pybullet")
     robot = load_robot(spoilt(tmp_path, "</robot>", "<gazebo><mesh/></gazebo></robot>"))
     make_engine(robot, WorldCfg(engine="pybullet")).close()
 
 
-def test_a_chain_of_links_has_an_end(tmp_path: Path) -> None:
+def test_a_too_long_chain_of_links_is_rejected(tmp_path: Path) -> None:
     names = ["trunk", *(f"f{n}" for n in range(400))]
     chain = "".join(FRAME.format(n=n, on=names[n]) for n in range(400))
     folder = spoilt(tmp_path, "</robot>", f"{chain}</robot>")
@@ -131,9 +131,7 @@ def test_a_chain_of_links_has_an_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("engine", ["pybullet", "mujoco"])
-def test_many_frames_are_taken_or_refused_in_a_sentence(
-    tmp_path: Path, engine: str
-) -> None:
+def test_many_frames_load_or_give_a_clear_error(tmp_path: Path, engine: str) -> None:
     pytest.importorskip(engine)
     frames = "".join(FRAME.format(n=n, on="trunk") for n in range(140))
     robot = load_robot(spoilt(tmp_path, "</robot>", f"{frames}</robot>"))

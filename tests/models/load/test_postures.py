@@ -1,4 +1,4 @@
-"""Stored postures are inside the limits and rest on what their list says."""
+"""Stored postures are inside the limits and rest on their listed effectors."""
 
 import numpy as np
 import pinocchio as pin
@@ -36,8 +36,8 @@ def placements(robot: Robot, posture: Posture) -> dict[str, pin.SE3]:
 def ground(robot: Robot, posture: Posture) -> tuple[NDArray[np.float64], float]:
     """Return normal n and offset d of the ground n·x = d, in the base frame.
 
-    The plane is that of least squares over the force sensors of the feet and, of the
-    other effectors, the candidate that is lowest along the plane before.
+    The plane is a least-squares fit to the force sensors of the feet and the lowest
+    candidate of each other effector along the previous plane.
     """
     place = placements(robot, posture)
     at = {
@@ -70,7 +70,7 @@ def fit_plane(
 
 
 @pytest.mark.requirement("ST-12")
-def test_postures_are_the_stored_ones_of_the_document(nao: Robot) -> None:
+def test_postures_match_those_of_the_document(nao: Robot) -> None:
     """ST-12, ST-13: sitting, upright and gorilla are stored with their effectors."""
     assert {"Stand", "StandInit", "StandZero", "PoseInit", "Crouch"} <= set(
         nao.postures
@@ -114,7 +114,7 @@ def test_upright_postures_are_mirror_symmetric(nao: Robot, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RESTING)
-def test_no_part_sinks_below_the_ground_of_a_posture(nao: Robot, name: str) -> None:
+def test_no_part_is_below_the_ground_in_a_posture(nao: Robot, name: str) -> None:
     posture = nao.posture(name)
     place = placements(nao, posture)
     n, d = ground(nao, posture)
@@ -185,7 +185,7 @@ def test_centre_of_mass_is_over_the_carrying_points(nao: Robot, name: str) -> No
 def test_effort_limits_can_be_replaced_one_by_one(
     nao: Robot, data: st.DataObject
 ) -> None:
-    """ST-3: the preset's 3.2 N·m goes where it is asked for, and nowhere else."""
+    """ST-3: the preset's 3.2 N·m applies to the named joints only."""
     name = data.draw(st.sampled_from(nao.joint_names))
     value = data.draw(st.floats(0.1, 10.0))
     changed = nao.with_effort_limits({name: value})

@@ -1,4 +1,4 @@
-"""The tree of resources comes from the robot's folder, and is refused when wrong."""
+"""The resource tree is read from the robot's folder and validated."""
 
 import io
 import re
@@ -53,7 +53,7 @@ def test_nao_has_the_drawn_tree(nao: Robot) -> None:
         "Left ear",
         "Right ear",
         "Chest",
-        "Head leds",  # drawn as Head, which is the name of two motors too
+        "Head leds",  # drawn as Head, also the name of two motors
         "Left foot",
         "Right foot",
     )
@@ -130,7 +130,7 @@ def test_a_class_changed_once_changes_each_instance(spoil: Spoil) -> None:
     assert parts["right_lower_leg"] == ("right_ankle", "right_knee")
 
 
-def test_posture_of_an_unknown_state_is_refused(spoil: Spoil) -> None:
+def test_posture_with_unknown_state_is_rejected(spoil: Spoil) -> None:
     spoil("resources.yaml", "root: walker", "root: walker")
     folder = spoil("robot.yaml", "  Straight: {", "  Straight: {state: Standing, ")
     said = r"robot\.yaml:36: State 'Standing' is not in .* Did you mean 'Stand'\?"
@@ -147,7 +147,7 @@ def test_body_that_lacks_an_unknown_resource_is_refused(spoil: Spoil) -> None:
 
 
 @pytest.mark.requirement("RM-42")
-def test_a_robot_without_the_file_gets_a_tree_of_its_groups(two_leg: Robot) -> None:
+def test_without_the_file_the_tree_is_built_from_groups(two_leg: Robot) -> None:
     assert not (two_leg.folder / "resources.yaml").exists()
     parts = outline(two_leg.resources)
     assert parts["All motors"] == ("LeftLeg", "RightLeg")  # Body has all joints
@@ -160,7 +160,7 @@ def test_a_robot_without_the_file_gets_a_tree_of_its_groups(two_leg: Robot) -> N
 
 
 def shape(node: ResourceNode) -> tuple[object, ...]:
-    """Return a tree without the names of its composites and without order."""
+    """Return a tree without composite names and order."""
     if not node.children:
         return (node.name,)
     return tuple(sorted((shape(child) for child in node.children), key=repr))
@@ -168,7 +168,7 @@ def shape(node: ResourceNode) -> tuple[object, ...]:
 
 @pytest.mark.requirement("RM-42")
 def test_default_tree_of_the_nao_has_the_drawn_shape(nao: Robot) -> None:
-    """Groups that cross (Hands) are out, and one motor yaws both hips."""
+    """Overlapping groups (Hands) are excluded; one motor yaws both hips."""
     default = default_resources(nao)
     drawn = find(nao.resources, "All motors")
     assert shape(find(default, "All motors")) == shape(drawn)
@@ -198,7 +198,7 @@ def test_a_group_without_a_whole_motor_is_not_in_the_default_tree(nao: Robot) ->
     assert "LHipYawPitch" in outline(default)["All motors"]
 
 
-def test_default_tree_with_a_name_twice_asks_for_the_file(two_leg: Robot) -> None:
+def test_default_tree_with_a_duplicate_name_needs_a_file(two_leg: Robot) -> None:
     robot = replace(two_leg, groups={"CPU": ("left_knee", "right_knee")})
     with pytest.raises(RobotDataError, match=r"2 resources 'CPU'.*write the file"):
         default_resources(robot)

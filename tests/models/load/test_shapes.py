@@ -1,4 +1,4 @@
-"""Meshes, frames and shapes of a URDF: usable on both engines, or refused by line."""
+"""Meshes, frames and shapes of a URDF: usable on both engines, or rejected by line."""
 
 import re
 import shutil
@@ -63,7 +63,7 @@ def world(request: pytest.FixtureRequest) -> WorldCfg:
         ("../cube.obj", "cube_obj"),
     ],
 )
-def test_a_mesh_is_found_as_ros_and_urdf_name_it(
+def test_mesh_paths_of_ros_and_urdf_are_resolved(
     make_robot: MakeRobot, world: WorldCfg, filename: str, file: str
 ) -> None:
     folder = make_robot(BOX, f'<mesh filename="{filename}"/>', **{file: CUBE})
@@ -88,7 +88,7 @@ def test_a_mesh_is_found_as_ros_and_urdf_name_it(
         ("", "has 0 shapes; give one of box"),
     ],
 )
-def test_a_shape_that_no_engine_can_use_is_refused_at_its_line(
+def test_an_unusable_shape_is_rejected_with_its_line(
     make_robot: MakeRobot, new: str, said: str
 ) -> None:
     folder = make_robot(BOX, new, bot__bad_obj="hello")
@@ -120,10 +120,10 @@ def size_and_place(text: str) -> tuple[list[float], list[float]]:
 
 
 @pytest.mark.parametrize("name", ["package://bot/no.obj", "no.stl", "../no.dae"])
-def test_a_missing_mesh_is_the_box_of_the_inertia_everywhere(
+def test_a_missing_mesh_becomes_the_box_of_its_inertia(
     make_robot: MakeRobot, world: WorldCfg, name: str
 ) -> None:
-    """The trunk is a box of even density, so its inertia gives the box back."""
+    """The trunk is a uniform box, so its inertia gives the same box."""
     robot = load_robot(make_robot(BOX, f'<mesh filename="{name}"/>'))
     (note,) = robot.notes
     assert f"2 meshes of two_leg.urdf are missing ({name})" in note
@@ -153,7 +153,7 @@ def test_a_collada_collision_is_its_box_on_both_engines(
     engine.close()
 
 
-def test_without_visuals_the_collisions_are_shown(make_robot: MakeRobot) -> None:
+def test_without_visuals_collision_shapes_are_shown(make_robot: MakeRobot) -> None:
     folder = make_robot(BOX, BOX)
     urdf = folder / "two_leg.urdf"
     text = urdf.read_text("utf-8")
@@ -190,7 +190,7 @@ def test_a_massless_root_is_left_out_everywhere(
     np.testing.assert_array_equal(moved[0], moved[1])
 
 
-def test_a_mesh_that_pinocchio_cannot_read_is_told(make_robot: MakeRobot) -> None:
+def test_a_mesh_unreadable_by_pinocchio_is_reported(make_robot: MakeRobot) -> None:
     mesh = '<mesh filename="bad.obj"/>'
     robot = load_robot(
         make_robot(BOX, mesh, bot__bad_obj="v 1 2 3\n" * 3 + "f 1 9 3\n")
@@ -212,7 +212,7 @@ FRAMES = """
 def test_frames_without_mass_change_nothing(
     make_robot: MakeRobot, world: WorldCfg
 ) -> None:
-    """Both engines move the robot with frames as the one without, from a push on."""
+    """After a push both engines move the robots with and without frames equally."""
     framed = load_robot(make_robot("</robot>", FRAMES))
     plain = load_robot(TWO_LEG)
     assert framed.total_mass == plain.total_mass

@@ -1,4 +1,4 @@
-"""Every wrong file of a robot is refused with its file, its line and what to do."""
+"""Errors in robot files name the file, the line and the correction."""
 
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,7 @@ def test_a_wrong_tree_is_refused_at_its_line(
 
 
 @cases("library")
-def test_all_that_is_wrong_in_a_library_is_told_with_its_line(
+def test_all_library_problems_are_reported_with_lines(
     case: dict[str, Any], load: Load
 ) -> None:
     found = problems(load, case["text"])
@@ -55,7 +55,7 @@ def test_all_that_is_wrong_in_a_library_is_told_with_its_line(
         assert problem.startswith(f"here.yaml:{words}"), problem
 
 
-def test_leds_have_a_place_or_none(spoil: Spoil) -> None:
+def test_led_position_is_optional(spoil: Spoil) -> None:
     folder = spoil("leds.csv", "Lamp", "Lamp")
     assert load_robot(folder).leds[0].place == (0.05, 0.0, 0.1)
     nowhere = "name,link,count,channels,levels,source,status\n"
@@ -66,7 +66,7 @@ def test_leds_have_a_place_or_none(spoil: Spoil) -> None:
 
 
 def test_coupled_joints_must_have_one_angle(spoil: Spoil) -> None:
-    """Two joints on one motor cannot stand at two angles."""
+    """Two joints on one motor cannot have different angles."""
     urdf = '<limit lower="-1.2" upper="0.8" effort="2" velocity="6"/>\n  </joint>'
     folder = spoil("joints.csv", "right_hip,right_hip", "right_hip,left_hip")
     text = (folder / "two_leg.urdf").read_text("utf-8")
