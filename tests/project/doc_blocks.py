@@ -1,9 +1,9 @@
-"""Fenced blocks of the README and of `docs/`, and how they are compared with a run.
+"""Fenced blocks of the README and of `docs/`, and their comparison with a run.
 
-The language of a block says what it is: `console` (commands behind `$`, and what they
+The language of a block is its kind: `console` (commands behind `$`, and what they
 print), `python`, `yaml`, `toml`, and `text` (what the Python block before it prints, or
-one of a few that tests know by name). `...` in what is printed stands for anything: for
-what depends on the machine or on time, and for what was left out.
+one of a few that tests know by name). `...` in output matches anything: values that
+depend on the machine or on time, and omitted text.
 """
 
 import re
@@ -73,7 +73,7 @@ NOT_RUN: Mapping[str, str] = MappingProxyType(
         "sbatch *": CLUSTER,
     }
 )
-"""Commands, `*` for anything, to the reason why they are not run."""
+"""Commands (`*` matches anything) to the reason why they are not run."""
 
 NOT_EXECUTED: Mapping[tuple[str, str], str] = MappingProxyType(
     {
@@ -109,7 +109,7 @@ NOT_EXECUTED: Mapping[tuple[str, str], str] = MappingProxyType(
         ): "an example of a mark; the kit's tests run such tests",
     }
 )
-"""Page and beginning of Python blocks to the reason why they are not run."""
+"""Page and start of Python blocks to the reason why they are not run."""
 
 TEXTS: Mapping[tuple[str, str], str] = MappingProxyType(
     {
@@ -131,7 +131,7 @@ TEXTS: Mapping[tuple[str, str], str] = MappingProxyType(
         ("docs/reference/cluster.md", "error: the worker"): CLUSTER,
     }
 )
-"""Page and beginning of texts that no Python block prints to what they are."""
+"""Page and start of texts that no Python block prints to their kind."""
 
 _BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 _COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
@@ -139,16 +139,16 @@ _COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """A line that a reader types, and what the page shows of its output."""
+    """A command line of a page and its shown output."""
 
     line: str
-    """Without its comment, the folder of `.venv`, and the breaks of the line."""
+    """Without comment, `.venv` folder and line breaks."""
     printed: str
-    """Empty: the page does not say."""
+    """Empty if the page shows no output."""
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What the shell makes of it."""
+        """The words as split by the shell."""
         return tuple(shlex.split(self.line))
 
 
@@ -158,12 +158,12 @@ class Block:
 
     page: str
     line: int
-    """Of its first line in the page, counted from 1."""
+    """Line number of its first line, from 1."""
     language: str
     text: str
 
     def __str__(self) -> str:
-        """Return where it stands."""
+        """Return its location."""
         return f"{self.page}:{self.line}"
 
     @property
@@ -201,8 +201,8 @@ def all_blocks(language: str) -> tuple[Block, ...]:
     return tuple(b for page in PAGES for b in blocks_of(page) if b.language == language)
 
 
-def stands_in(block: Block, listed: Mapping[tuple[str, str], str]) -> bool:
-    """Return whether a list names the page and the beginning of a block."""
+def is_listed(block: Block, listed: Mapping[tuple[str, str], str]) -> bool:
+    """Return True if a list names the page and the start of a block."""
     return any(
         block.page == page and block.text.startswith(text) for page, text in listed
     )
@@ -215,9 +215,9 @@ def reason(command: Command) -> str | None:
 
 
 def appears(shown: str, printed: str) -> bool:
-    """Return whether whole lines of what was printed read as the page shows them.
+    """Return True if the printed lines match the page.
 
-    Spaces and rules may be of another length: a table is as wide as what is in it. The
+    Spaces and rules may differ in length: a table is as wide as its content. The
     last of four or more digits may differ by one, because processors round differently:
     15 minutes of PyBullet gave 9519.4 J on one and 9520.0 J on another.
     """

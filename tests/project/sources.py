@@ -1,4 +1,4 @@
-"""Sources parsed once, for all tests that walk the house: a second for all of them."""
+"""Source files, parsed once for all tests."""
 
 import ast
 from functools import cache

@@ -1,8 +1,8 @@
 """Product code names no joint, link or posture of one robot: these are data.
 
-A text counts that is such a name, or that contains one as a word. The verbs among the
-postures ("Stand up.") count only alone. Docstrings and comments do not count: they say
-on which robot a number was measured.
+A string counts if it is such a name or contains one as a word. Postures that are also
+verbs ("Stand up.") count only alone. Docstrings and comments do not count: they state
+the robot on which a number was measured.
 """
 
 import ast
@@ -17,10 +17,10 @@ ROOMS = ("controllers", "sim", "experiments", "models", "src/nao_testbed", "stud
 ALLOWED = (
     "experiments/server/naoqi/",  # the interface of that robot
     "sim/naoqi/",  # its driver
-    "experiments/heat/published.py",  # what was published of that robot,
-    "studies/predict_published/",  # and what was made of it
+    "experiments/heat/published.py",  # published data of that robot
+    "studies/predict_published/",  # and derived data
     "studies/preset_search.py",
-    "studies/example_log.py",  # a made-up log of that robot, for a notebook
+    "studies/example_log.py",  # a synthetic log of that robot, for a notebook
 )
 VERBS = {"Stand", "Sit", "Crouch"}
 
@@ -31,12 +31,12 @@ def names() -> set[str]:
 
 
 def docstrings(tree: ast.Module) -> set[ast.expr]:
-    """Return the texts that stand alone: docstrings of all kinds."""
+    """Return strings that are statements: docstrings of all kinds."""
     return {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
 
 
 def found(text: str) -> list[str]:
-    """Return the texts in a module that name a part of the robot."""
+    """Return the strings in a module that name a part of the robot."""
     tree, known = parsed(text), names()
     spoken = docstrings(tree)
     words = re.compile(rf"(?<!\w)({'|'.join(sorted(known - VERBS))})(?!\w)")
@@ -76,7 +76,7 @@ def test_pages_name_no_joint_of_a_robot() -> None:
     assert not {name: found for name, found in named.items() if found}
 
 
-def test_a_name_is_noticed() -> None:
+def test_names_are_found() -> None:
     code = '''"""LKneePitch."""
 say(f"turn {x} of HeadYaw=1"); go("Stand"); tell("Stand up."); x = "torso@0,0,0"
 '''

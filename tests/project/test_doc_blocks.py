@@ -1,7 +1,7 @@
-"""Each block of the README and of `docs/` is what the program takes and prints now.
+"""Blocks of the README and of `docs/` match the present program.
 
-A block is run unless a list of `doc_blocks.py` says why not, so that a new one is never
-forgotten. Of what is not run, the command line is read and the code compiled.
+A block is run unless a list of `doc_blocks.py` gives a reason, so that no new block is
+forgotten. Other commands are parsed and other code is compiled.
 """
 
 import ast
@@ -43,19 +43,19 @@ from tests.project.doc_blocks import (
     all_blocks,
     appears,
     blocks_of,
+    is_listed,
     reason,
-    stands_in,
 )
 
 COMMAND_OF = cache(typer.main.get_command)
 MAX_SECONDS = 600.0
-"""Of a command, on a machine that has other things to do; none takes a tenth of it."""
+"""Timeout of a command on a busy machine, ten times the longest run."""
 FROM_PANEL = """
 from nao_testbed.controllers.interface.panel import Line, Panel, Plot, Row
 from nao_testbed.controllers.interface.panel import Setting, SettingValue
 """
 GIVEN: Mapping[str, str] = MappingProxyType({"docs/guides/live.md": FROM_PANEL})
-"""Page to the names that its Python blocks take for granted."""
+"""Page to the names that its Python blocks assume."""
 
 BAD = """name: bad
 minuts: 3
@@ -82,25 +82,25 @@ RUN = [
     for block, command in COMMANDS
     if reason(command) is None and (command.printed or command.line not in SHOWN)
 ]
-"""Without those whose output another page shows."""
+"""Except pages whose output another page shows."""
 RUN_PAGES = sorted({block.page for block, _ in RUN})
-EXECUTED = [b for b in all_blocks("python") if not stands_in(b, NOT_EXECUTED)]
+EXECUTED = [b for b in all_blocks("python") if not is_listed(b, NOT_EXECUTED)]
 PYTHON_PAGES = sorted({block.page for block in EXECUTED})
 
 
 # --- every block is known -------------------------------------------------------------
 
 
-def test_each_block_says_what_it_is() -> None:
+def test_each_block_has_a_language() -> None:
     blocks = [block for page in PAGES for block in blocks_of(page)]
-    assert len(blocks) > 50, "hardly any was found: the laws below hold for naught"
+    assert len(blocks) > 50, "too few blocks found"
     unknown = [str(block) for block in blocks if block.language not in LANGUAGES]
     assert not unknown, f"name a language: {', '.join(sorted(LANGUAGES))}"
     fences = [(ROOT / page).read_text("utf-8").count("```") for page in PAGES]
-    assert sum(fences) == 2 * len(blocks), "a fence that was not read"
+    assert sum(fences) == 2 * len(blocks), "unread fence"
 
 
-def test_what_has_changed_is_noticed() -> None:
+def test_changed_output_is_detected() -> None:
     printed = "head\njoint    start  end\n──────\nLKnee     30.0  41.9\n\ntook 3.4 s\n"
     assert appears("joint start end\n─\nLKnee  30.0 41.9\ntook ... s", printed)
     assert appears("...41.9\n...", printed)
@@ -111,18 +111,18 @@ def test_what_has_changed_is_noticed() -> None:
         assert not appears("loss 9519 J 36.04", printed)
 
 
-def test_nothing_is_listed_that_is_not_there() -> None:
+def test_every_listed_block_exists() -> None:
     lines = [command.line for _, command in COMMANDS]
     for words in NOT_RUN:
         assert any(fnmatchcase(line, words) for line in lines), words
     for language, listed in (("python", NOT_EXECUTED), ("text", TEXTS)):
         for key in listed:
-            found = [b for b in all_blocks(language) if stands_in(b, {key: ""})]
+            found = [b for b in all_blocks(language) if is_listed(b, {key: ""})]
             assert len(found) == 1, key
 
 
-def test_what_a_table_of_the_readme_shows_is_printed() -> None:
-    """The tour has all of it, and is run."""
+def test_tables_of_the_readme_match_the_output() -> None:
+    """The tour contains all tables and is run."""
     (text,) = [block for block in blocks_of("README.md") if block.language == "text"]
     printed = [
         c.printed for block, c in COMMANDS if block.page == "docs/start/first_run.md"
@@ -134,7 +134,7 @@ def test_what_a_table_of_the_readme_shows_is_printed() -> None:
 
 
 def simple_commands(line: str) -> Iterator[list[str]]:
-    """Yield the words of each command of a shell's line, without a redirection."""
+    """Yield the words of each command of a shell line, without redirections."""
     for part in re.split(r"; ?do |;", re.sub(r" >.*| &$", "", line)):
         words = list(Command(line=part, printed="").words)
         if words and words[0] not in {"for", "done"}:
@@ -142,7 +142,7 @@ def simple_commands(line: str) -> Iterator[list[str]]:
 
 
 def read_words(words: list[str]) -> None:
-    """Let the command line read a command of ours, every option of it."""
+    """Parse a command of `nao-testbed` with all its options."""
     command: Any = COMMAND_OF(app)
     name, *rest = ("0" if word.startswith("$") else word for word in words)
     context = command.make_context(name, rest)
@@ -177,7 +177,7 @@ def yaml_of(page: str) -> str:
 
 
 def with_slips() -> str:
-    """Return the file of the scenarios' page with what its page says is wrong."""
+    """Return the file of the scenarios page with the errors that the page shows."""
     text = yaml_of("docs/guides/scenarios.md")
     for right, wrong in (
         ("for_s: 2.0", "fors_s: 2.0"),
@@ -203,11 +203,11 @@ FILES: Mapping[str, Callable[[], str]] = MappingProxyType(
         "begun.yaml": lambda: SMALL.replace("minutes: 3", "minutes: 2"),
     }
 )
-"""Files that the pages speak of, to what stands in them."""
+"""Files that the pages mention, to their content."""
 BEFORE = MappingProxyType(
     {"docs/guides/sweeps.md": "nao-testbed sweep begun.yaml --out runs/small"}
 )
-"""What a reader has done before."""
+"""Earlier steps of the reader."""
 REFUSED = (
     "wrong.yaml",
     "bad.yaml",
@@ -216,11 +216,11 @@ REFUSED = (
     "shared.",
     "127.0.0.1:1",
 )
-"""Words of commands that end in an error, which their page shows."""
+"""Commands whose page shows their error."""
 
 
 def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a line of a shell in a folder, as in an environment that is activated."""
+    """Run a shell line in a folder, as in an activated environment."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     python_path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     return subprocess.run(
@@ -248,7 +248,7 @@ def short_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def make_desk(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> Callable[[Iterable[str]], Path]:
-    """Return what makes a folder for a reader who types these texts."""
+    """Return a function that prepares a folder for these commands."""
 
     def make(texts: Iterable[str]) -> Path:
         if any("runs/heat" in text for text in texts):
@@ -286,7 +286,7 @@ def test_the_commands_of_a_page_print_what_it_shows(
 
 
 def run_block(block: Block, names: dict[str, object]) -> str:
-    """Run a block among the names of those before it, and return what it printed."""
+    """Run a block in the namespace of earlier blocks and return its output."""
     code = "\n" * (block.line - 1) + block.text  # errors name the line of the page
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
@@ -308,13 +308,13 @@ def test_the_code_of_a_page_prints_what_it_shows(
     for block in blocks_of(page):
         if block in EXECUTED:
             said = run_block(block, names)
-        elif block.language == "text" and not stands_in(block, TEXTS):
+        elif block.language == "text" and not is_listed(block, TEXTS):
             assert appears(block.text, said), f"{block}: it prints\n{said}"
             said = ""
 
 
 @pytest.mark.parametrize("block", all_blocks("python"), ids=str)
-def test_what_code_imports_is_there(block: Block) -> None:
+def test_imports_of_code_blocks_exist(block: Block) -> None:
     if "import mjlab" in block.text or "from mjlab" in block.text:
         pytest.importorskip("mjlab")
     for node in ast.walk(ast.parse(block.text)):
@@ -333,8 +333,8 @@ def test_a_text_is_known_or_printed_by_code_before_it() -> None:
     for page in PAGES:
         last = ""
         for block in blocks_of(page):
-            if block.language == "text" and not stands_in(block, TEXTS):
-                assert last == "python", f"{block}: say what prints it, in TEXTS"
+            if block.language == "text" and not is_listed(block, TEXTS):
+                assert last == "python", f"{block}: add the source of the text to TEXTS"
             last = block.language
 
 
@@ -349,11 +349,11 @@ READ_ELSEWHERE: Mapping[str, str] = MappingProxyType(
         "docs/guides/scenarios.md": "experiments/scenarios/test_page.py",
     }
 )
-"""Page to the tests that read its YAML blocks, all of them."""
+"""Page to the test that reads all its YAML blocks."""
 
 
-def test_the_workflow_runs_commands_that_are_there() -> None:
-    """It installs our locks and runs pytest with options that it knows."""
+def test_the_workflow_runs_existing_commands() -> None:
+    """It installs the locks and runs pytest with valid options."""
     (block,) = [one for one in all_blocks("yaml") if one.page == WORKFLOW]
     steps = YAML(typ="safe").load(block.text)["jobs"]["test"]["steps"]
     lines = [step["run"] for step in steps if "run" in step]
@@ -365,8 +365,8 @@ def test_the_workflow_runs_commands_that_are_there() -> None:
 @pytest.mark.parametrize(
     "block", [one for one in all_blocks("yaml") if one.page != WORKFLOW], ids=str
 )
-def test_a_file_is_right(block: Block, tmp_path: Path) -> None:
-    """Parts of files stand in a whole one."""
+def test_a_file_is_valid(block: Block, tmp_path: Path) -> None:
+    """Parts of files are completed to a whole file."""
     if block.page in READ_ELSEWHERE:
         tests = (ROOT / "tests" / READ_ELSEWHERE[block.page]).read_text(
             encoding="utf-8"
@@ -392,7 +392,7 @@ def test_a_file_is_right(block: Block, tmp_path: Path) -> None:
         load_scenario(path)
 
 
-def test_the_entry_points_of_the_pages_are_of_our_groups() -> None:
+def test_entry_points_on_pages_use_existing_groups() -> None:
     groups = [
         group
         for block in all_blocks("toml")

@@ -19,7 +19,7 @@ GENERATED = {
         "sweep_keys.md",
     )
 }
-"""Pages that only the built site has; `test_site.py` builds it with all links."""
+"""Pages of the built site only; `test_site.py` builds it with all links."""
 
 
 def slug(heading: str) -> str:
@@ -28,7 +28,7 @@ def slug(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
 
 
-def test_pages_link_to_files_and_headings_that_are_there() -> None:
+def test_links_of_pages_have_targets() -> None:
     wrong = []
     found = 0
     for page in WRITTEN:
@@ -64,8 +64,8 @@ def test_a_name_that_links_to_a_module_is_defined_in_it() -> None:
     assert not wrong
 
 
-def test_pages_that_files_name_are_there() -> None:
-    """In messages, docstrings and tests too, by their path from the root."""
+def test_pages_named_in_files_exist() -> None:
+    """By path from the root; messages, docstrings and tests included."""
     named = subprocess.run(
         ["git", "grep", "-hoE", r"\bdocs/[a-z_/]+\.(md|csv|png|gif)\b"],
         cwd=ROOT,
@@ -79,7 +79,7 @@ def test_pages_that_files_name_are_there() -> None:
 
 
 def test_every_row_of_a_table_belongs_to_a_head() -> None:
-    """An empty line ends a table: what follows it is read as text with bars."""
+    """An empty line ends a table: later rows would be plain text."""
     head = re.compile(r"(?<=\n\n)\|.*\n(?!\|[ :|-]+\|\n)")
     wrong = {
         page.name: rows
@@ -89,7 +89,7 @@ def test_every_row_of_a_table_belongs_to_a_head() -> None:
     assert not wrong
 
 
-def test_what_the_architecture_names_is_there() -> None:
+def test_paths_in_the_architecture_exist() -> None:
     """Every path in it, such as `controllers/registry.py` or `sim/sensors/`."""
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     paths = re.findall(r"`((?:\w+/)+(?:\w+\.\w+)?)`", text)
@@ -113,7 +113,7 @@ def test_a_page_for_users_is_short() -> None:
 
 
 def test_a_measured_page_has_a_record_of_dates_and_commits() -> None:
-    """All but the list of tests, which is generated."""
+    """Except the generated list of tests."""
     wrong = []
     for page in (ROOT / "docs" / "measured").glob("*.md"):
         record = page.read_text("utf-8").partition("\n## Record\n")[2]

@@ -1,4 +1,4 @@
-"""Every numbered lesson in examples/ runs, as a reader would run it."""
+"""Every numbered lesson in examples/ runs as a script."""
 
 import ast
 import re
@@ -12,14 +12,14 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 MAX_LINES = 80
 MAX_SECONDS = 300.0
-"""None takes a tenth of it, on a machine that has nothing else to do."""
+"""Timeout, ten times the longest run on an idle machine."""
 
 
 def test_readme_lists_every_lesson_once() -> None:
     text = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| \[(\w+)\]\((\w+)\.py\)", text, re.MULTILINE)
     assert listed == [(path.stem, path.stem) for path in EXAMPLES]
-    assert EXAMPLES, "nothing was found: the laws below hold for naught"
+    assert EXAMPLES, "no lesson found"
 
 
 @pytest.mark.slow
@@ -36,12 +36,12 @@ def test_example_runs_and_says_something(example: Path, tmp_path: Path) -> None:
     )
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.strip(), "a lesson prints what it shows"
-    assert not list(tmp_path.iterdir()), "it leaves nothing behind"
+    assert not list(tmp_path.iterdir()), "a lesson leaves no files"
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_example_is_short_numbered_and_explained(example: Path) -> None:
     text = example.read_text(encoding="utf-8")
     assert len(text.splitlines()) <= MAX_LINES
-    assert ast.get_docstring(ast.parse(text)), "a docstring says what one sees"
+    assert ast.get_docstring(ast.parse(text)), "a docstring describes the output"
     assert example.name[:2].isdigit()

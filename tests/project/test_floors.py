@@ -1,4 +1,4 @@
-"""The floors of the house: who may import whom, read from the source.
+"""Allowed imports between the packages, read from the source.
 
 models < controllers < sim < experiments; a package imports itself and those below.
 """
@@ -38,7 +38,7 @@ OF_SOME_SYSTEMS = re.compile(
     r"|socket\.(AF_UNIX|SO_(REUSE|EXCLUSIVE)\w+|TCP_(KEEP|USER)\w+)"
     r"|import (fcntl|msvcrt|resource|termios|tty|pty|pwd|grp|winreg|_winapi)\b.*"
 )
-"""Names that not every system has, or that ask which one this is."""
+"""Names that some systems lack, or that query the system."""
 ASKING = {"hasattr", "getattr"}
 IMPURE_CALLS = {"print", "open", "input"}
 IMPURE_METHODS = {"open", "read_text", "write_text", "read_bytes", "write_bytes"}
@@ -51,7 +51,7 @@ def modules(package: str) -> Iterator[Path]:
 
 
 def names(path: Path, name: str) -> bool:
-    """Whether a name stands in the text of a module, which is quicker than a tree."""
+    """Return True if a module's text contains a name; faster than parsing."""
     return name in (ROOT / path).read_text(encoding="utf-8")
 
 
@@ -60,13 +60,13 @@ def tree_of(path: Path) -> ast.Module:
 
 
 def imported(tree: ast.Module) -> set[str]:
-    """Return the packages and floors that a module imports, wherever in it."""
+    """Return the packages and floors that a module imports anywhere."""
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, "imports are absolute here, so that floors show"
+            assert node.level == 0, "use absolute imports"
             for_users = {NAME, f"{NAME}.testing"}
             assert node.module not in for_users, "rooms import from where it stands"
             names.add(node.module or "")
@@ -74,7 +74,7 @@ def imported(tree: ast.Module) -> set[str]:
 
 
 def impurities(tree: ast.Module) -> Iterator[str]:
-    """Yield what ties a module to a clock, a file, a screen or the engine."""
+    """Yield uses of a clock, a file, a screen or the engine."""
     yield from sorted(imported(tree) & IMPURE_MODULES)
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
@@ -94,8 +94,8 @@ def test_a_floor_imports_only_from_below(package: str) -> None:
 
 
 @pytest.mark.parametrize("folder", [*FLOORS, *BESIDE])
-def test_the_floors_are_imported_by_one_name_only(folder: str) -> None:
-    """In a checkout `import sim` finds the folder too: everything there twice."""
+def test_floors_are_imported_by_one_name(folder: str) -> None:
+    """In a checkout `import sim` would load every module a second time."""
     bare = re.compile(rf"^\s*(from|import) ({'|'.join(FLOORS)})\b", re.MULTILINE)
     found = {
         str(path): name
@@ -107,9 +107,7 @@ def test_the_floors_are_imported_by_one_name_only(folder: str) -> None:
 
 @pytest.mark.parametrize("package", FLOORS)
 def test_every_floor_has_modules(package: str) -> None:
-    assert len(list(modules(package))) > 1, (
-        "nothing was walked: the laws hold for naught"
-    )
+    assert len(list(modules(package))) > 1, "no module found"
 
 
 @pytest.mark.requirement("ST-26")
@@ -179,7 +177,7 @@ def test_an_import_inside_a_function_is_noticed() -> None:
 
 
 def names_of_some_systems(tree: ast.Module) -> Iterator[str]:
-    """Yield what not every system has, by whatever import it is there."""
+    """Yield names that some systems lack, by any import."""
     for node in ast.walk(tree):
         found: list[str] = []
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -196,7 +194,7 @@ def names_of_some_systems(tree: ast.Module) -> Iterator[str]:
         yield from filter(OF_SOME_SYSTEMS.fullmatch, found)
 
 
-def test_one_module_knows_what_operating_systems_do_differently() -> None:
+def test_only_one_module_contains_system_specific_code() -> None:
     found = {
         path: sorted(set(names_of_some_systems(tree_of(path))))
         for package in (*FLOORS, "examples", "docs")
@@ -217,5 +215,5 @@ def test_one_module_knows_what_operating_systems_do_differently() -> None:
         "def f():\n    s.setsockopt(6, socket.TCP_KEEPIDLE, 5)",
     ],
 )
-def test_what_some_systems_lack_is_noticed(source: str) -> None:
+def test_system_specific_names_are_found(source: str) -> None:
     assert list(names_of_some_systems(ast.parse(source)))

@@ -1,7 +1,7 @@
-"""A user's own folders `models`, `sim` ... and the testbed keep apart.
+"""A user's folders `models`, `sim` ... do not conflict with the testbed.
 
-Neither where it is installed from the wheel nor where it is an editable checkout, and
-whether or not the user's folders have an `__init__.py`.
+Tested with the installed wheel and with an editable checkout, with and without an
+`__init__.py` in the user's folders.
 """
 
 import os
@@ -61,7 +61,7 @@ def run_there(here: Path, path: Path, *words: str) -> str:
 
 
 @pytest.mark.slow
-def test_ours_is_found_and_theirs_too(here: Path, path: Path) -> None:
+def test_both_packages_are_imported(here: Path, path: Path) -> None:
     code = (
         "import nao_testbed, models.own, sim.own\n"
         "nao_testbed.load_robot()\n"
@@ -75,7 +75,7 @@ def test_ours_is_found_and_theirs_too(here: Path, path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_their_tests_run_beside_our_plugin(here: Path, path: Path) -> None:
+def test_user_tests_run_with_our_plugin(here: Path, path: Path) -> None:
     assert "1 passed" in run_there(here, path, *PYTEST)
 
 
@@ -92,7 +92,7 @@ def test_our_command_runs_there(here: Path, path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_checkout_without_links_works(tmp_path: Path) -> None:
-    """As on Windows, where git writes a link as a file that holds its target."""
+    """As on Windows, where git writes a link as a file with its target."""
     face = tmp_path / "src" / "nao_testbed"
     face.mkdir(parents=True)
     for name in ("__init__.py", "__init__.pyi"):

@@ -1,4 +1,4 @@
-"""The house stays easy to walk through: small rooms, imports that go one way.
+"""Small folders and acyclic imports.
 
 Read from the source: a folder has at most twelve entries, no module imports itself by
 way of others (imports for types and inside functions count), and of the entries of
@@ -42,7 +42,7 @@ def trees() -> dict[str, ast.Module]:
 
 
 def named(module: str) -> list[tuple[str, str]]:
-    """Return the modules and names that a module or stub imports, wherever in it."""
+    """Return the modules and names that a module or stub imports anywhere."""
     package = module.removesuffix(":stub")
     found = []
     for node in ast.walk(trees()[module]):
@@ -59,7 +59,7 @@ def named(module: str) -> list[tuple[str, str]]:
 
 @cache
 def home(module: str, name: str) -> str:
-    """Return where a name is defined that a module or its stub may only pass on."""
+    """Return the module that defines a name, through re-exports."""
     if f"{module}.{name}" in trees():
         return f"{module}.{name}"
     for giver in (f"{module}:stub", module):
@@ -76,7 +76,7 @@ def is_package(module: str) -> bool:
 
 
 def passes_on(module: str) -> bool:
-    """Whether a package defines nothing itself: what it imports it passes on."""
+    """Return True if a package only re-exports imports."""
     kinds = (ast.ClassDef, ast.FunctionDef)
     body = trees()[module].body
     return is_package(module) and not any(isinstance(node, kinds) for node in body)
@@ -84,7 +84,7 @@ def passes_on(module: str) -> bool:
 
 @cache
 def imports() -> dict[str, set[str]]:
-    """Return for each module which of ours it imports."""
+    """Return the project modules that each module imports."""
     return {
         module: {
             found
@@ -98,7 +98,7 @@ def imports() -> dict[str, set[str]]:
 
 
 def circle(graph: Imports) -> list[str]:
-    """Return a circle of a graph, empty where there is none."""
+    """Return a cycle of a graph, or an empty one."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as problem:
@@ -131,7 +131,7 @@ def folders() -> list[str]:
 
 @cache
 def kernels() -> dict[str, dict[str, ast.FunctionDef]]:
-    """Return the functions of each module that numba compiles and keeps."""
+    """Return the cached numba functions of each module."""
     return {
         module: {
             node.name: node
@@ -144,7 +144,7 @@ def kernels() -> dict[str, dict[str, ast.FunctionDef]]:
 
 
 def with_kernels() -> list[str]:
-    """Return the modules that name kept kernels, by their text: quicker than trees."""
+    """Return the modules that name cached kernels, by text: faster than parsing."""
     return sorted(
         module_of(path)
         for floor in FLOORS
@@ -175,23 +175,23 @@ def test_a_folder_has_at_most_twelve_entries(folder: str) -> None:
     assert len(entries) <= MOST_ENTRIES, sorted(entries)
 
 
-def test_no_module_imports_itself_by_way_of_others() -> None:
+def test_no_module_has_circular_imports() -> None:
     assert circle(imports()) == []
 
 
 @pytest.mark.parametrize("folder", folders())
-def test_the_entries_of_a_folder_have_an_order(folder: str) -> None:
+def test_entries_of_a_folder_are_acyclic(folder: str) -> None:
     assert circle(between_entries(folder.replace("/", "."), imports())) == []
 
 
-def test_a_circle_is_noticed() -> None:
+def test_a_cycle_is_found() -> None:
     assert circle({"a": {"b"}, "b": {"c"}, "c": {"a"}})
     graph = {"x.a.one": {"x.b"}, "x.b": {"x.a.two"}, "x.a.two": set[str]()}
     assert circle(graph) == []
     assert circle(between_entries("x", graph))
 
 
-def test_the_walk_finds_what_a_package_passes_on() -> None:
+def test_reexported_names_are_resolved() -> None:
     assert len(trees()) > 100
     assert home("controllers", "Observation") != "controllers"
 
@@ -202,7 +202,7 @@ SHARED_NAMES = {
     "Row": "of a table, on a page and on a panel",
     "Say": "a text: as a schema, and as an operator's wish",
 }
-"""Classes of one name in two modules; the list only gets shorter."""
+"""Known duplicate class names; the list must only get shorter."""
 
 
 def test_a_class_name_means_one_thing() -> None:

@@ -1,4 +1,4 @@
-"""`make` works with any Python from 3.11 to 3.14, takes the best one and names it."""
+"""`make` selects and names the best Python from 3.11 to 3.14."""
 
 import re
 import shutil
@@ -18,9 +18,9 @@ Make = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    """Return what runs make on a machine with these interpreters and no others.
+    """Return a function that runs make with only these interpreters.
 
-    An interpreter is a script that knows its version.
+    An interpreter is a script that prints its version.
     """
     program = shutil.which("make")
     if program is None:
@@ -69,7 +69,7 @@ def make(tmp_path: Path) -> Make:
         ({"python3_13": "3.13.0", "python3_14": "3.14.0"}, "3.13.0"),  # PyBullet
         ({"python3": "3.13.0", "python": "2.7.18"}, "3.13.0"),
         ({"python3": "3.10.13", "python3_14": "3.14.0"}, "3.14.0"),
-        # A shim of pyenv for a version that is not switched on runs nothing.
+        # A pyenv shim of an inactive version runs nothing.
         ({"python3_12": "none", "python3_11": "3.11.7"}, "3.11.7"),
     ],
 )
@@ -80,7 +80,7 @@ def test_the_best_python_is_taken_and_named(
     assert said.stdout.startswith(f"Python {best}: "), said.stderr
 
 
-def test_where_none_has_pybullet_the_newest_is_taken(make: Make) -> None:
+def test_without_pybullet_the_newest_is_taken(make: Make) -> None:
     said = make("which", machine="aarch64", python3_13="3.13.0", python3_14="3.14.0")
     assert said.stdout.startswith("Python 3.14.0: "), said.stderr
 
@@ -100,10 +100,10 @@ def test_another_python_can_be_chosen(make: Make) -> None:
         (("which", "PYTHON=no"), "no is: "),
     ],
 )
-def test_without_one_it_says_what_is_needed(
+def test_missing_python_error_lists_versions(
     make: Make, tmp_path: Path, goals: tuple[str, ...], named: str
 ) -> None:
-    """Also where an environment of another Python is ready."""
+    """This holds with a ready environment of another Python too."""
     if len(goals) > 1:
         for stamp in (".locked", ".ready"):
             (tmp_path / ".venv").mkdir(exist_ok=True)
@@ -121,12 +121,12 @@ def test_without_one_it_says_what_is_needed(
         ("run", "", True),
         ("run", "python3.11", True),
         ("run", "no", True),
-        ("run", "python3.9", True),  # refused: what was there goes on
+        ("run", "python3.9", True),  # rejected: the old environment stays
         ("run", "python3.13", False),
-        ("which", "python3.13", True),  # only asks
+        ("which", "python3.13", True),  # only prints
     ],
 )
-def test_the_environment_is_made_anew_for_another_python(
+def test_environment_is_rebuilt_for_another_python(
     make: Make, tmp_path: Path, goal: str, asked: str, is_kept: bool
 ) -> None:
     stamp, python = (
@@ -142,8 +142,8 @@ def test_the_environment_is_made_anew_for_another_python(
     assert stamp.exists() is is_kept
 
 
-def test_continuous_integration_makes_the_same_on_every_python() -> None:
-    """On three systems; on Windows, without make, the commands behind its targets."""
+def test_ci_runs_the_same_targets_on_every_python() -> None:
+    """On three systems; on Windows the commands of the targets without make."""
     yaml = YAML(typ="safe")
     jobs = yaml.load(ROOT / ".github" / "workflows" / "test.yml")["jobs"]
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -159,7 +159,7 @@ def test_continuous_integration_makes_the_same_on_every_python() -> None:
     assert sorted(systems) == ["macos-latest", "ubuntu-latest", "windows-latest"]
 
 
-def test_types_are_checked_for_this_system_and_before_a_merge_for_all(
+def test_types_are_checked_locally_and_for_all_systems_in_ci(
     make: Make,
 ) -> None:
     def platforms(*options: str) -> list[str]:

@@ -29,12 +29,12 @@ def code_cells(path: Path) -> list[dict[str, Any]]:
 
 
 def test_there_are_notebooks() -> None:
-    assert NOTEBOOKS, "nothing was found: the laws below hold for naught"
+    assert NOTEBOOKS, "no notebook found"
 
 
 @each_notebook
 def test_notebook_is_kept_with_small_outputs(path: Path) -> None:
-    """Who only reads sees tables and figures; nothing changes but what a run shows."""
+    """Readers see tables and figures; only outputs change."""
     code = code_cells(path)
     assert code
     outputs = [output for cell in code for output in cell["outputs"]]
@@ -47,7 +47,7 @@ def test_notebook_is_kept_with_small_outputs(path: Path) -> None:
         assert set(cell["metadata"]) <= {"tags"}, cell["id"]
         for output in cell["outputs"]:
             assert output["output_type"] in {"display_data", "stream"}
-            assert str(ROOT) not in json.dumps(output), "a place of one machine"
+            assert str(ROOT) not in json.dumps(output), "machine-specific path"
     notebook = read(path)
     assert set(notebook["metadata"]) == {"kernelspec", "language_info"}
     assert notebook["metadata"]["kernelspec"]["name"] == "python3"
@@ -55,7 +55,7 @@ def test_notebook_is_kept_with_small_outputs(path: Path) -> None:
 
 @each_notebook
 def test_notebook_tells_a_story(path: Path) -> None:
-    """It begins with a title, and no three cells of code go without a word."""
+    """It starts with a title; at most two code cells follow each other."""
     cells = read(path)["cells"]
     kinds = "".join(cell["cell_type"][0] for cell in cells)
     assert "".join(cells[0]["source"]).startswith("# ")
@@ -63,10 +63,10 @@ def test_notebook_tells_a_story(path: Path) -> None:
 
 
 @each_notebook
-def test_parameters_stand_in_the_first_cell_and_are_checked_in_the_next(
+def test_parameters_are_in_the_first_cell_and_checked_in_next(
     path: Path,
 ) -> None:
-    """Only names and plain values; the package says what they may be."""
+    """Only names and plain values; the package validates them."""
     first, second, *others = code_cells(path)
     assert first["metadata"] == {"tags": [TAG]}
     assert all(cell["metadata"] == {} for cell in (second, *others))
@@ -81,7 +81,7 @@ def test_parameters_stand_in_the_first_cell_and_are_checked_in_the_next(
 
 @each_notebook
 def test_notebook_and_script_agree(path: Path) -> None:
-    """By jupytext itself: the same cells, in the same order, with the same tags."""
+    """jupytext gives the same cells in the same order with the same tags."""
     script = jupytext.read(path.with_suffix(".py"), fmt="py:percent")
     notebook = jupytext.read(path)
 
@@ -96,7 +96,7 @@ def test_every_script_has_its_notebook() -> None:
     assert scripts == [path.stem for path in NOTEBOOKS]
 
 
-def test_notebooks_are_as_their_maker_writes_them() -> None:
+def test_notebooks_match_their_generator() -> None:
     maker = ROOT / "docs" / "make_notebooks.py"
     ran = subprocess.run(
         [sys.executable, str(maker), "--check"],
@@ -126,10 +126,10 @@ def test_notebooks_are_as_their_maker_writes_them() -> None:
         ),
     ],
 )
-def test_other_parameters_tell_their_own_story(
+def test_text_follows_the_parameters(
     stem: str, parameters: dict[str, Any], told: str, never: str
 ) -> None:
-    """No number of another experiment, no controller that did not run."""
+    """Text names no number or controller of another experiment."""
     script = jupytext.read(ROOT / "notebooks" / f"{stem}.py", fmt="py:percent")
     cells = [cell for cell in script.cells if cell.cell_type == "code"]
     space: dict[str, Any] = {}

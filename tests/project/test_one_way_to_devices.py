@@ -1,7 +1,7 @@
-"""A robot has one writer: the loop that has it alone, or the gate (AR-10, I-14).
+"""A robot has one writer: an exclusive loop or the gate (AR-10, I-14).
 
-Read from the source of the floors: only these make commands and use a robot's `write`,
-by way of `SoleWriter`; and where several owners share a robot nobody makes a loop.
+Read from the source: only these create commands and call a robot's `write`, through
+`SoleWriter`; modules for robots with several owners create no loop.
 """
 
 import ast
@@ -18,19 +18,19 @@ SOLE_WRITER = "controllers/interface/sole_writer.py"
 GATE = "controllers/arbitration/gate/gate.py"
 LOOP = "experiments/closed_loop/loop.py"
 MAKERS = {"controllers/arbitration/gate/outputs.py", LOOP}
-"""The gate's outputs make those that are written."""
+"""The gate's outputs create the written commands."""
 SHARED = (
     *("controllers/", "experiments/scenarios/"),
     *("experiments/server/", "experiments/live/"),
 )
-"""Where several owners share a robot."""
+"""Modules for robots with several owners."""
 WHOLE = "experiments/live/real_robot/run_robot.py"
-"""Of the live room, the command that has a robot to itself."""
+"""The live command with an exclusive robot."""
 ROBOTS = {"Command", "RobotInterface", "SimulatedRobot"}
 
 
 def knows_robots(tree: ast.Module) -> bool:
-    """Whether a module names a robot or a command, wherever in it."""
+    """Return True if a module names a robot or a command."""
     named = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
@@ -43,7 +43,7 @@ def knows_robots(tree: ast.Module) -> bool:
 
 
 def writes(tree: ast.Module) -> Iterator[int]:
-    """Yield the line of every use of a method `write`, called or passed on."""
+    """Yield the line of every use of a `write` method, called or passed."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and node.attr == "write":
             yield node.lineno
@@ -52,7 +52,7 @@ def writes(tree: ast.Module) -> Iterator[int]:
 
 
 def calls(tree: ast.Module, name: str) -> Iterator[int]:
-    """Yield the lines on which a class of this name is made."""
+    """Yield the lines that instantiate a class of this name."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue
@@ -61,7 +61,7 @@ def calls(tree: ast.Module, name: str) -> Iterator[int]:
 
 
 def trees_that_name(*names: str) -> Iterator[tuple[str, ast.Module]]:
-    """Yield the modules in whose text one of these names stands, parsed."""
+    """Yield the parsed modules whose text contains one of these names."""
     for floor in FLOORS:
         for path in (ROOT / floor).rglob("*.py"):
             text = path.read_text(encoding="utf-8")
@@ -90,7 +90,7 @@ def test_only_loop_and_gate_take_a_robot() -> None:
 
 
 @pytest.mark.requirement("AR-10")
-def test_where_several_share_a_robot_nobody_makes_a_loop() -> None:
+def test_shared_robot_modules_create_no_loop() -> None:
     makers = {
         module
         for module, tree in trees_that_name("Loop")
@@ -114,12 +114,12 @@ def test_only_loop_and_gate_make_commands() -> None:
         "from controllers import RobotInterface\ngetattr(robot, 'write')(command)",
     ],
 )
-def test_a_way_around_the_gate_is_noticed(source: str) -> None:
+def test_bypassing_the_gate_is_detected(source: str) -> None:
     tree = ast.parse(source)
     assert knows_robots(tree)
     assert list(writes(tree))
 
 
-def test_a_command_made_elsewhere_is_noticed() -> None:
+def test_a_command_made_elsewhere_is_found() -> None:
     source = "import controllers\ncontrollers.Command(target=q)"
     assert list(calls(ast.parse(source), "Command")) == [2]

@@ -1,13 +1,13 @@
-"""Three parts, of which who runs heat experiments needs only the first.
+"""Three parts; heat experiments need only the first.
 
 heat        robots, simulator, controllers of stiffness and heat; trials, sweeps,
             regression tests, reports
 behaviours  reservations, transmitter, schemas; scenarios and the server of reservations
 live        the page in real time, and NAOqi
 
-A part imports itself and those before it; the command line, which has all commands, is
-of none. Read from the source: imports for types and inside functions count. What a
-package passes on lazily (`__init__.pyi`) does not: it is loaded when it is asked for.
+A part imports itself and earlier parts; the command line, with all commands, belongs
+to none. Read from the source: imports for types and inside functions count. Lazy
+re-exports of a package (`__init__.pyi`) do not: they are loaded on first use.
 """
 
 import ast
@@ -46,7 +46,7 @@ PARTS = {
         *("sim/naoqi", "sim/log_robot.py"),
     ),
 }
-"""Part to its folders and files; one that is named more closely goes first."""
+"""Part to its folders and files; the longest match wins."""
 OF_NONE = {"controllers", "experiments", "experiments.cli"}
 
 
@@ -57,7 +57,7 @@ def module_of(path: Path) -> str:
 
 @cache
 def part_of(module: str) -> str | None:
-    """Return the part of a module, by the longest place that it stands in."""
+    """Return the part of a module by the longest matching path."""
     found = [
         (len(place), part)
         for part, places in PARTS.items()
@@ -86,7 +86,7 @@ def imported(text: str) -> Iterator[str]:
 
 
 def wrong_imports(part: str, text: str) -> set[str]:
-    """Return what a source of a part imports of a later one."""
+    """Return the imports of later parts in a source."""
     order = list(PARTS)
     later = set(order[order.index(part) + 1 :])
     return {name for name in imported(text) if part_of(name) in later}
@@ -97,7 +97,7 @@ def test_every_module_is_of_a_part() -> None:
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_a_part_imports_none_that_comes_after_it(part: str) -> None:
+def test_a_part_imports_no_later_part(part: str) -> None:
     own = {name: path for name, path in modules().items() if part_of(name) == part}
     assert len(own) > 40
     found = {
@@ -139,14 +139,14 @@ StandingCfg()
 
 @pytest.mark.slow(covers=True)
 def test_every_module_can_be_imported() -> None:
-    """In coverage it counts from then on, whether or not a test needs it."""
+    """Coverage then includes modules that no test uses."""
     for name in modules():
         assert import_module(f"{NAME}{name}").__doc__, f"{name} has no docstring"
 
 
 @pytest.mark.slow
-def test_heat_runs_where_the_other_parts_are_deleted(tmp_path: Path) -> None:
-    """All of the first part imports there, a heat run and its page are made."""
+def test_heat_runs_without_the_other_parts(tmp_path: Path) -> None:
+    """The first part imports, and makes a heat run and its page."""
     for room in ("models", "controllers", "sim", "experiments"):
         for path in (ROOT / room).rglob("*"):
             place = path.relative_to(ROOT)

@@ -1,4 +1,4 @@
-"""What a user imports from the packages is there, and is imported when first used."""
+"""Public names of the packages exist and are imported on first use."""
 
 import subprocess
 import sys
@@ -20,7 +20,7 @@ HEAVY = ("pybullet", "mujoco", "pinocchio", "numba", "pandas", "pyarrow", "matpl
 
 
 def heavy_after(statement: str) -> set[str]:
-    """Return which heavy libraries a fresh Python has loaded after a statement."""
+    """Return the heavy libraries loaded by a statement in a new Python."""
     code = f"{statement}\nimport sys\nprint(*(set({HEAVY}) & sys.modules.keys()))"
     ran = subprocess.run(
         [sys.executable, "-c", code],
@@ -34,7 +34,7 @@ def heavy_after(statement: str) -> set[str]:
 
 
 @pytest.mark.parametrize("package", ["nao_testbed.models", *LAZY])
-def test_every_public_name_is_there(package: str) -> None:
+def test_every_public_name_exists(package: str) -> None:
     module = import_module(package)
     missing = [name for name in module.__all__ if not hasattr(module, name)]
     assert not missing
@@ -42,7 +42,7 @@ def test_every_public_name_is_there(package: str) -> None:
 
 
 @pytest.mark.parametrize("package", LAZY)
-def test_what_is_imported_late_is_announced_and_of_its_own_floor(package: str) -> None:
+def test_lazy_names_are_listed_and_from_the_same_floor(package: str) -> None:
     module = import_module(package)
     assert dir(module) == sorted(module.__all__)
     floor = package.split(".")[:2]
@@ -66,17 +66,17 @@ def test_an_unknown_name_is_refused_by_name(package: str) -> None:
         "import nao_testbed.experiments.cli",
     ],
 )
-def test_who_needs_no_engine_does_not_wait_for_it(statement: str) -> None:
+def test_import_does_not_load_the_engine(statement: str) -> None:
     assert heavy_after(statement) == set()
 
 
 @pytest.mark.slow
-def test_who_simulates_does_not_wait_for_pandas_or_figures() -> None:
+def test_simulating_does_not_load_pandas_or_figures() -> None:
     loaded = heavy_after("from nao_testbed import Loop, SimulatedRobot")
     assert loaded == {"numba"}
 
 
-def test_each_public_name_says_what_it_is() -> None:
+def test_each_public_name_is_documented() -> None:
     face = import_module("nao_testbed")
     for name in face.__all__:
         doc = getattr(face, name).__doc__ or ""

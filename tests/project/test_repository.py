@@ -1,4 +1,4 @@
-"""The files of the project fit together and speak of no particular machine."""
+"""Project files are consistent and independent of the machine."""
 
 import re
 import subprocess
@@ -15,8 +15,8 @@ from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# A package comes from where the user's pip takes it: no file names an index or a place
-# on a disk. (This file is left out: it must name them to look for them.)
+# Packages come from the user's pip configuration: no file names an index or a path
+# on a disk. (This file is excluded: it contains the patterns.)
 MACHINE = re.compile(
     r"(?P<index>https?://\S+/simple\b|--(extra-)?index-url|--find-links|--trusted-host)"
     r"|(?P<path>file://|(?<![\w.$~)}\]>*:/<-])/(?!(bin|dev|tmp|usr|path|owner|behaviours|temperature|lowstate|imu)/)[A-Za-z]+/\w)"
@@ -29,7 +29,7 @@ KEY = re.compile(
 
 
 def tracked(*suffixes: str) -> Iterator[Path]:
-    """Yield the text files of the project that git would take, with these suffixes."""
+    """Yield the project's text files that git would add, with these suffixes."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
         cwd=ROOT,
@@ -65,7 +65,7 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
     ids="-".join,
 )
 def place(request: pytest.FixtureRequest) -> dict[str, str]:
-    """Markers of a Python on a system, one after the other."""
+    """Marker environments of each Python and system."""
     python, system = request.param
     platform, os_name, machine = SYSTEMS[system]
     return {
@@ -80,7 +80,7 @@ def place(request: pytest.FixtureRequest) -> dict[str, str]:
 
 
 def here(lines: Iterable[str], place: dict[str, str]) -> dict[str, Requirement]:
-    """Return those of some requirements that hold at a place, by canonical name."""
+    """Return the requirements that apply to an environment, by canonical name."""
     found: dict[str, Requirement] = {}
     for requirement in map(Requirement, lines):
         if requirement.marker is None or requirement.marker.evaluate(place):
@@ -90,31 +90,31 @@ def here(lines: Iterable[str], place: dict[str, str]) -> dict[str, Requirement]:
 
 @pytest.fixture(scope="module")
 def asked(project: dict[str, Any]) -> list[str]:
-    """All lines of pyproject.toml that ask for a package."""
+    """All requirement lines of pyproject.toml."""
     extras = project["optional-dependencies"].values()
     return [*project["dependencies"], *(line for extra in extras for line in extra)]
 
 
 @pytest.fixture(scope="module")
 def wanted(asked: list[str], place: dict[str, str]) -> dict[str, Requirement]:
-    """What pyproject.toml asks for there, by canonical name."""
+    """Requirements of pyproject.toml there, by canonical name."""
     return here(asked, place)
 
 
 @pytest.fixture(scope="module")
 def pinned(place: dict[str, str]) -> dict[str, Version]:
-    """What the lock to develop pins there, by canonical name."""
+    """Pins of the development lock there, by canonical name."""
     return pins_of("requirements-dev.lock", place)
 
 
 @pytest.fixture(scope="module")
 def pinned_to_run(place: dict[str, str]) -> dict[str, Version]:
-    """What the lock to run pins there."""
+    """Pins of the runtime lock there."""
     return pins_of("requirements.lock", place)
 
 
 def pins_of(lock: str, place: dict[str, str]) -> dict[str, Version]:
-    """Return what a lock pins at a place, by canonical name."""
+    """Return the pins of a lock for an environment, by canonical name."""
     lines = (ROOT / lock).read_text(encoding="utf-8").splitlines()
     pins: dict[str, Version] = {}
     named = [line for line in lines if line and not line.lstrip().startswith("#")]
@@ -152,21 +152,21 @@ def test_no_file_names_an_index_or_a_place_on_a_disk() -> None:
         'path = "/disk/wheels"',
     ],
 )
-def test_a_machine_in_a_file_is_noticed(line: str) -> None:
+def test_machine_specific_text_is_found(line: str) -> None:
     assert MACHINE.search(line)
 
 
 @pytest.mark.parametrize(
     "line", ["a/b/c", "https://pypi.org/project/x", "/usr/bin/env bash", "6 K/W/s"]
 )
-def test_an_innocent_line_is_not_noticed(line: str) -> None:
+def test_an_ordinary_line_is_accepted(line: str) -> None:
     assert not MACHINE.search(line)
 
 
 @pytest.mark.parametrize(
     ("code", "is_found"), [("open('a')", True), ("open('a', encoding='utf-8')", False)]
 )
-def test_ruff_notices_text_without_an_encoding(code: str, is_found: bool) -> None:
+def test_ruff_reports_text_without_encoding(code: str, is_found: bool) -> None:
     command = "check --quiet --output-format=json --stdin-filename=sim/new.py -"
     ruff = subprocess.run(
         [sys.executable, "-m", "ruff", *command.split()],
@@ -179,8 +179,8 @@ def test_ruff_notices_text_without_an_encoding(code: str, is_found: bool) -> Non
     assert ("PLW1514" in ruff.stdout) == is_found, ruff
 
 
-def test_make_has_tests_notice_text_without_an_encoding(tmp_path: Path) -> None:
-    """Also where ruff does not see it: what subprocess is to make text of."""
+def test_make_enables_encoding_warnings_in_tests(tmp_path: Path) -> None:
+    """It covers subprocess output, which ruff does not check."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert "STRICT := PYTHONWARNDEFAULTENCODING=1\n" in makefile
     assert len(re.findall(r"/pytest --quiet", makefile)) == 2
@@ -194,10 +194,10 @@ def test_make_has_tests_notice_text_without_an_encoding(tmp_path: Path) -> None:
 
 
 NOT_LOCKED = {"rerun": "rerun-sdk", "notebooks": "jupyterlab"}
-"""Extra to its package: large, and no test needs it, so users install the extra."""
+"""Extra to its package: large and unused by tests, so users install the extra."""
 
 
-def test_lock_pins_all_that_the_project_asks_for(
+def test_lock_pins_all_dependencies(
     wanted: dict[str, Requirement], pinned: dict[str, Version]
 ) -> None:
     locked = set(wanted) - {*NOT_LOCKED.values()}
@@ -219,13 +219,13 @@ def test_there_is_one_engine_everywhere_and_pybullet_where_it_has_wheels(
     assert "pybullet" not in pinned_to_run
 
 
-def test_the_lock_to_run_has_no_tools_of_developers(
+def test_the_runtime_lock_has_no_developer_tools(
     project: dict[str, Any],
     pinned: dict[str, Version],
     pinned_to_run: dict[str, Version],
     place: dict[str, str],
 ) -> None:
-    """And all that a user may want; what both have is of one version."""
+    """It has all user extras; shared packages have one version."""
     extras = dict(project["optional-dependencies"])
     for_tests = [
         line for name in ("dev", "docs", "reference") for line in extras.pop(name)
@@ -240,7 +240,7 @@ def test_the_lock_to_run_has_no_tools_of_developers(
     assert pinned_to_run.items() <= pinned.items()
 
 
-def test_make_run_does_not_wait_for_tools_of_developers() -> None:
+def test_make_run_needs_no_developer_tools() -> None:
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert re.search(r"^run: \$\(READY\)", text, re.MULTILINE)
     assert re.search(r"^\$\(READY\): \$\(LOCKED\) pyproject.toml$", text, re.MULTILINE)
@@ -248,7 +248,7 @@ def test_make_run_does_not_wait_for_tools_of_developers() -> None:
 
 
 def test_build_tool_is_in_the_lock(pinned_to_run: dict[str, Version]) -> None:
-    """Else `pip install --no-build-isolation` in the Makefile would need a network."""
+    """Otherwise `pip install --no-build-isolation` would need a network."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         needed = tomllib.load(file)["build-system"]["requires"]
     for requirement in map(Requirement, needed):
@@ -273,7 +273,7 @@ def test_python_version_is_the_same_everywhere(project: dict[str, Any]) -> None:
     ]
     named = "Programming Language :: Python :: "
     said = [x.removeprefix(named) for x in project["classifiers"] if named in x]
-    assert said == list(PYTHONS[:3]), "those it was tried on"
+    assert said == list(PYTHONS[:3]), "tested versions"
     copied = [path for path in tracked(".toml") if path.parent != ROOT]
     needs = [tomllib.loads(path.read_text("utf-8")).get("project") for path in copied]
     packages = [
@@ -303,9 +303,9 @@ def test_ci_runs_what_make_test_all_runs() -> None:
 
 
 def test_make_test_all_runs_every_test_once() -> None:
-    """The quick ones as `make test` does; then those that are slow.
+    """Quick tests as in `make test`, then slow tests.
 
-    Coverage is of both: judged at the end only, and the second adds to the first.
+    Coverage is combined and checked at the end only.
     """
     text = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", "")
     assert re.findall(r'-m "?([a-z ]+)"? .*tests$', text, re.MULTILINE) == [
@@ -318,4 +318,4 @@ def test_make_test_all_runs_every_test_once() -> None:
     assert text.count("--cov-append") == 1
     makes = re.findall(r"\$\(MAKE\) (\w+)( MEASURE=\"--cov )?", recipe[1])
     assert [make for make, _ in makes] == ["test", "long"]
-    assert makes[0][1], "the coverage of the quick ones is not measured"
+    assert makes[0][1], "coverage of the quick tests is not measured"

@@ -82,7 +82,7 @@ def test_a_requirement_without_test_is_named() -> None:
     assert complaint.startswith("ST-2 has no test: It heats up.")
 
 
-def test_what_is_open_is_said_in_its_own_words_and_needs_no_test() -> None:
+def test_an_open_requirement_has_a_text_and_needs_no_test() -> None:
     catalogue = (
         Requirement(id="JD-18", place="3.2", claim="Servers.", open="The log server."),
         Requirement(id="JD-23", place="3.4", claim="A screen.", open="The screen."),
@@ -101,7 +101,7 @@ def test_an_unknown_requirement_is_named() -> None:
     assert "'ST-9'" in complaint
 
 
-def test_each_document_has_a_table_of_its_own() -> None:
+def test_each_document_has_its_own_table() -> None:
     catalogue = (*CATALOGUE, Requirement(id="RM-1", place="claim 1", claim="It rests."))
     text = render(catalogue, BOTH)
     assert text.index("[ES2659053T3]") < text.index("| ST-1 |") < text.index("| ST-2 |")
@@ -125,7 +125,7 @@ def test_the_catalogue_has_every_item_of_each_document_once() -> None:
         "AR": range(1, 33),
         "SY": range(1, 29),
         "JD": range(1, 27),
-        "I": (14, *range(22, 30)),  # the others are what the model of the rules decides
+        "I": (14, *range(22, 30)),  # the model of the rules decides the others
     }
     assert set(items) == set(DOCUMENTS)
     listed = [one.id for one in read_catalogue(ROOT / "docs" / "requirements.csv")]

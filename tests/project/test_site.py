@@ -14,7 +14,7 @@ from nao_testbed.controllers.interface.robot_interface import READINGS
 from tests.project.doc_blocks import ROOT
 
 LOADED = re.compile(r"<(?:script|link|img|iframe|source)\b[^>]*?(?:src|href)=\"?(\S+)")
-"""What a browser fetches of a page besides the page itself."""
+"""Resources that a browser fetches for a page."""
 
 
 @pytest.fixture(scope="module")
@@ -68,16 +68,16 @@ def test_the_site_builds_strictly_and_loads_nothing_from_elsewhere(site: Path) -
         for page in pages
         for address in LOADED.findall(page.read_text(encoding="utf-8"))
     }
-    assert len(loaded) > len(pages), "nothing was found: the pattern is wrong"
+    assert len(loaded) > len(pages), "no resource found"
     assert not [one for one in loaded if "//" in one.partition(": ")[2]]
     styles = [path.read_text(encoding="utf-8") for path in site.rglob("*.css")]
     assert styles
-    assert not list(site.rglob("*.py*")), "code among the pages"
+    assert not list(site.rglob("*.py*")), "code in the pages"
     assert not [text for text in styles if re.search(r"(@import|url\()\W*http", text)]
 
 
 @pytest.mark.slow
-def test_generated_pages_show_what_the_program_has(site: Path) -> None:
+def test_generated_pages_match_the_program(site: Path) -> None:
     def words(page: str) -> str:
         text = (site / "reference" / page).read_text(encoding="utf-8")
         return " ".join(re.sub(r"<[^>]+>", " ", text).split())

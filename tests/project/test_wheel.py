@@ -1,4 +1,4 @@
-"""The wheel holds what an installed `nao-testbed` needs, and nothing else."""
+"""The wheel contains exactly the files of an installed `nao-testbed`."""
 
 import tomllib
 from email.parser import Parser
@@ -25,7 +25,7 @@ def metadata(wheel: Path, name: str) -> str:
 
 
 def test_wheel_holds_every_file_of_the_packages(members: set[str]) -> None:
-    """A data file that `.gitignore` happens to match would be left out in silence."""
+    """A data file matched by `.gitignore` would be silently missing."""
     on_disk = {
         f"nao_testbed/{path.relative_to(ROOT).as_posix()}"
         for package in PACKAGES
@@ -45,7 +45,7 @@ def test_wheel_holds_the_robots(members: set[str]) -> None:
         assert f"nao_testbed/models/{robot}/robot.yaml" in members
 
 
-def test_wheel_says_version_python_and_licence(wheel: Path) -> None:
+def test_wheel_states_version_python_and_licence(wheel: Path) -> None:
     with (ROOT / "pyproject.toml").open("rb") as file:
         project = tomllib.load(file)["project"]
     fields = Parser().parsestr(metadata(wheel, "METADATA"))
