@@ -1,4 +1,4 @@
-"""Each study runs from the checkout, by Python's name and by that of `nao-testbed`."""
+"""Each study runs from the checkout, as a module and as a `nao-testbed` command."""
 
 import json
 import subprocess
@@ -41,7 +41,7 @@ def python(*words: str) -> "subprocess.CompletedProcess[str]":
         "stand-30",
     ],
 )
-def test_a_study_is_run_by_either_name(name: str) -> None:
+def test_a_study_runs_by_either_name(name: str) -> None:
     alone = python(f"studies.{name.replace('-', '_')}", "--help")
     ours = python("nao_testbed.experiments.cli", "study", name, "--help")
     assert (alone.returncode, ours.returncode) == (0, 0), alone.stderr + ours.stderr
@@ -50,7 +50,7 @@ def test_a_study_is_run_by_either_name(name: str) -> None:
     assert ours.stdout.partition("[OPTIONS]")[2] == rest
 
 
-def test_a_bad_word_is_said_as_by_any_command() -> None:
+def test_a_bad_option_is_a_usage_error() -> None:
     ran = python("studies.hand_guiding", "--link", "l_wirst")
     assert ran.returncode == 2
     assert ran.stderr.startswith("error: Link 'l_wirst' is not in robot 'nao'.")
@@ -68,14 +68,14 @@ def test_hand_guiding_pulls(tmp_path: Path) -> None:
     assert "Force at trunk" in ran.stdout
 
 
-def test_the_example_log_is_the_one_that_ships(tmp_path: Path) -> None:
+def test_the_example_log_equals_the_shipped_one(tmp_path: Path) -> None:
     ran = python("studies.example_log", "--out", str(tmp_path / "knee.csv"))
     assert ran.returncode == 0, ran.stderr
     shipped = ROOT / "notebooks" / "data" / "knee_log.csv"
     assert (tmp_path / "knee.csv").read_bytes() == shipped.read_bytes()
 
 
-def test_a_prediction_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_prediction_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     def constants(_: object, x: FloatArray, controller: str, __: str) -> FloatArray:
         share = 1.0 if controller == "fixed" else 0.4
         heat = np.array([x @ x, x[0] ** 2, x[4] ** 2, x[1] ** 2])
@@ -91,7 +91,7 @@ def test_a_prediction_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert told["experiment"] == "predict-published"
 
 
-def test_a_preset_search_tells_what_it_reached(
+def test_a_preset_search_reports_its_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     best = PresetCandidate(

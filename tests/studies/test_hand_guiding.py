@@ -1,4 +1,4 @@
-"""Who pulls how hard at a wrist: against statics, and how it is told."""
+"""Hand-guiding force at a wrist: comparison with statics, and its report."""
 
 import dataclasses
 from typing import Any
@@ -42,7 +42,7 @@ def result(robot: int, direction: str = "up", **fields: Any) -> PullResult:
 def weakest_joint_n(robot: Robot, direction: str) -> float:
     """Return F = min_i (τ_i + φ_i + g_i sgn J_i) / |J_i| of the left arm in PoseInit.
 
-    From Pinocchio alone, the torso rigid, the arm where it hangs at first.
+    From Pinocchio alone: rigid torso, arm in its initial pose.
     """
     model = build_model(robot)
     data = model.createData()
@@ -72,8 +72,8 @@ def weakest_joint_n(robot: Robot, direction: str) -> float:
 
 @pytest.mark.requirement("ST-28")
 @pytest.mark.parametrize("direction", ["ahead", "back", "inward", "up"])
-def test_a_wrist_bears_what_its_weakest_joint_does(direction: str) -> None:
-    """Levers become shorter on the way, so the force at its end is a little larger.
+def test_wrist_force_is_limited_by_the_weakest_joint(direction: str) -> None:
+    """Levers shorten on the way, so the final force is a little larger.
 
     Pulled outward and down they do so by a fifth and by half. Ahead, the arm has swung
     by then, on MuJoCo a little further: 12.6 N, of the 12.9 N of statics.
@@ -87,24 +87,22 @@ def test_a_wrist_bears_what_its_weakest_joint_does(direction: str) -> None:
 
 
 @pytest.mark.requirement("ST-28")
-def test_a_limited_arm_gives_way_and_comes_back() -> None:
+def test_a_limited_arm_yields_and_returns() -> None:
     pull = Pull(controller="smart", link="r_wrist", direction="inward", robot=0)
     slow, fast = (run_pull(guiding(rate=rate), pull) for rate in (1.0, 4.0))
     fixed = run_pull(guiding(), dataclasses.replace(pull, controller="fixed"))
     assert slow.force_n and fast.force_n and fixed.force_n  # noqa: PT018  for the types
     assert slow.force_n < 0.5 * fixed.force_n
-    assert 0.0 < fast.force_n - slow.force_n < 1.0  # it takes a quarter of a second
+    assert 0.0 < fast.force_n - slow.force_n < 1.0  # it takes 0.25 s
     assert slow.left_m is not None
     assert slow.left_m < 0.01
     assert not slow.is_caught
 
 
-# -- who is pulled, and how it is told ----------------------------------------------
+# -- pulled links and report ---------------------------------------------------------
 
 
-def test_the_wrists_are_pulled_or_else_the_ends_of_arms_or_the_base(
-    nao: Robot, two_leg: Robot
-) -> None:
+def test_pulled_link_is_wrist_arm_end_or_base(nao: Robot, two_leg: Robot) -> None:
     def arm(name: str, parent: str) -> Joint:
         (hip,) = (joint for joint in two_leg.joints if joint.name == "left_hip")
         return dataclasses.replace(hip, name=name, parent=parent, link=f"{name}_link")
@@ -119,7 +117,7 @@ def test_the_wrists_are_pulled_or_else_the_ends_of_arms_or_the_base(
     assert default_links(with_arms) == ("elbow_link", "other_shoulder_link")
 
 
-def test_the_first_robot_is_the_one_that_is_set_and_others_have_joints_off() -> None:
+def test_first_robot_is_as_configured_and_others_misaligned() -> None:
     setting = RobotSetting(misalignment_deg={"LElbowRoll": 3.0}, seed=7)
     cfg = guiding(setting=setting, spread_deg=0.5)
     robot = load_robot(default_robot_folder())
@@ -131,7 +129,7 @@ def test_the_first_robot_is_the_one_that_is_set_and_others_have_joints_off() -> 
     assert max(abs(v) for k, v in off[0].items() if k != "LElbowRoll") <= 0.5
 
 
-def test_the_table_has_the_median_and_says_who_held_and_who_fell() -> None:
+def test_table_has_median_and_counts_of_held_and_fallen() -> None:
     found = [
         result(0, force_n=4.0, torso_m=0.002, left_m=0.001),
         result(1, force_n=6.0, torso_m=0.02, left_m=None, fell=True, is_caught=True),

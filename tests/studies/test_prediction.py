@@ -60,7 +60,7 @@ def starts() -> StartModel:
 def _smooth(
     _: Robot, x: FloatArray, controller: str, engine: str = "pybullet"
 ) -> FloatArray:
-    """Return targets at starts of 0 °C that five misalignments heat, in a formula."""
+    """Return targets from starts of 0 °C as a formula of five misalignments."""
     heat = np.array([x @ x, x[0] ** 2 + x[1], x[4] ** 2 + x[1] * x[2], x[1] ** 2])
     share = 1.0 if controller == "fixed" else 0.4
     apart = np.zeros(4) if engine == "pybullet" else ENGINE_SPREAD * np.tanh(x[4] ** 2)
@@ -75,7 +75,7 @@ def smooth(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampling, "POOL", 5000)
 
 
-def test_the_density_is_that_of_scipy() -> None:
+def test_the_density_matches_scipy() -> None:
     rng = np.random.default_rng(1)
     factor = rng.normal(size=(4, 4))
     covariance = factor @ factor.T + np.eye(4)
@@ -86,7 +86,7 @@ def test_the_density_is_that_of_scipy() -> None:
 
 
 def test_starts_given_the_first_column_reproduce_it(starts: StartModel) -> None:
-    """Their mean is that of the linear Gaussian model, their targets are close."""
+    """The mean is that of the linear Gaussian model, the targets are close."""
     constant = (
         TARGETS - starts.rows.sum(axis=1) * 36.0 + np.array([3.0, -2.0, 1.0, 0.0])
     )
@@ -99,7 +99,7 @@ def test_starts_given_the_first_column_reproduce_it(starts: StartModel) -> None:
     assert (reached.std(axis=0) < 1.1 * TOLERANCE).all()
 
 
-def test_the_surrogate_knows_where_it_has_been() -> None:
+def test_surrogate_variance_grows_away_from_data() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(150, 5))
     y = np.array([_smooth(ROBOT, one, "fixed") for one in x])
@@ -111,16 +111,16 @@ def test_the_surrogate_knows_where_it_has_been() -> None:
 
 
 @pytest.mark.parametrize("screen", [None, "mujoco"])
-def test_weighted_robots_are_those_that_fit(
+def test_weighted_robots_match_the_prior(
     starts: StartModel,
     smooth: None,
     screen: EngineName | None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The mean squares of the misalignments are those of many robots of the prior.
+    """Mean squares of misalignments equal those of many robots of the prior.
 
-    Though most of the pool that is near is drawn, and few are kept. On the screen
-    robots of a large last error are off by what is expected of another engine.
+    Most near robots of the pool are drawn and few are kept. On the screen, robots
+    with a large last error deviate as expected of another engine.
     """
     monkeypatch.setattr(sampling, "POOL", 2000)
     monkeypatch.setattr(sampling, "MIN_SHARE", 1.5)
@@ -136,10 +136,10 @@ def test_weighted_robots_are_those_that_fit(
     assert (found.robots_fixed < 6 * cfg.robots_each) == (screen is not None)
 
 
-def test_each_point_is_chosen_with_its_chance() -> None:
-    """Ten groups of points, each of 40 of the 400 that are drawn, to four errors.
+def test_points_are_chosen_by_probability() -> None:
+    """Ten groups of 40 of the 400 drawn points, within four standard errors.
 
-    Those of chance 1 are always there.
+    Points of probability 1 are always chosen.
     """
     rng = np.random.default_rng(2)
     log_fit = np.append(rng.normal(size=10_000), np.full(20, 9.0))
@@ -159,7 +159,7 @@ def test_each_point_is_chosen_with_its_chance() -> None:
 
 @pytest.mark.parametrize("screen", [None, "mujoco"])
 @pytest.mark.usefixtures("smooth")
-def test_where_all_fall_nothing_is_predicted(
+def test_no_prediction_if_all_robots_fall(
     monkeypatch: pytest.MonkeyPatch, screen: EngineName | None
 ) -> None:
     def falls(
@@ -173,10 +173,10 @@ def test_where_all_fall_nothing_is_predicted(
         predict(replace(SMALL, screen=screen), lambda *_: None)
 
 
-def test_a_screen_that_says_the_same_weighs_the_same(
+def test_an_equal_screen_gives_equal_weights(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Robots weigh more by what chance they had: nobody is thinned out twice."""
+    """Weights are inverse to selection probability: no robot is thinned twice."""
 
     def alike(_: Robot, x: FloatArray, controller: str, __: str) -> FloatArray:
         return _smooth(_, x, controller)
@@ -191,10 +191,10 @@ def test_a_screen_that_says_the_same_weighs_the_same(
 
 
 @pytest.mark.usefixtures("smooth")
-def test_the_screen_decides_who_is_simulated_and_no_more(
+def test_the_screen_only_selects_robots_to_simulate(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Who is far off on the screen is not simulated; who falls there is counted."""
+    """Robots far off on the screen are not simulated; falls there are counted."""
     simulated: dict[str, list[bytes]] = {"pybullet": [], "mujoco": []}
 
     def noted(
@@ -252,7 +252,7 @@ def test_a_robot_that_falls_is_left_out_and_counted(
 
 
 @pytest.mark.usefixtures("smooth")
-def test_the_prediction_is_told_in_json_table_and_figure() -> None:
+def test_prediction_is_given_as_json_table_and_figure() -> None:
     found = predict(SMALL, lambda *_: None)
     told: dict[str, Any] = json.loads(json.dumps(as_json(found)))
     assert len(told["weights"]) == told["robots_smart"]
@@ -269,8 +269,8 @@ BAND = re.compile(r"%| to |inside|outside")
 
 
 @pytest.mark.usefixtures("smooth")
-def test_no_band_stands_without_what_it_is_given() -> None:
-    """Gear friction, ambient and heat flow are not drawn: all bands rest on them."""
+def test_every_band_states_its_assumptions() -> None:
+    """Gear friction, ambient and heat flow are fixed: all bands depend on them."""
     found = predict(SMALL, lambda *_: None)
     table = prediction_table(found)
     for k, column in enumerate(table.columns):
@@ -287,8 +287,8 @@ def test_no_band_stands_without_what_it_is_given() -> None:
     assert GIVEN in figure.legends[0].get_title().get_text()
 
 
-def test_no_band_of_the_documents_does_either() -> None:
-    """Each paragraph, and each head of a table, that has a band says so."""
+def test_bands_in_documents_do_so_too() -> None:
+    """Each paragraph and table head with a band states them."""
     page = Path(__file__).parents[2] / "docs/measured/prediction.md"
     text = page.read_text("utf-8")
     part = text[text.index("# Prediction: all robots that fit") :].partition("\n# ")[0]
@@ -317,13 +317,13 @@ def test_repeats_weigh_as_their_effective_numbers() -> None:
     assert as_json(both)["robots_fixed"] == 2 * (80 + 2 * 60)
 
 
-def test_a_figure_of_no_known_kind_is_refused_at_once(tmp_path: Path) -> None:
+def test_an_unknown_figure_format_is_rejected_early(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"x\.pdf .* ends in \.png or \.svg"):
         run_prediction(PredictionCfg(), tmp_path / "x.pdf", None, None)
     assert not list(tmp_path.iterdir())
 
 
-def test_a_band_is_of_the_weights() -> None:
+def test_a_band_uses_the_weights() -> None:
     weights = np.array([0.1, 0.2, 0.4, 0.2, 0.1])
     band = Band(values=np.arange(5.0), weights=weights, published=1.0)
     assert band.median == pytest.approx(2.0)
@@ -333,8 +333,8 @@ def test_a_band_is_of_the_weights() -> None:
     assert 1.0 < low < 2.0 < high < 3.0
 
 
-def test_one_robot_in_full_physics_is_the_preset(starts: StartModel) -> None:
-    """Its misalignments heat the preset's starts to what the search reached."""
+def test_one_robot_in_full_physics_equals_the_preset(starts: StartModel) -> None:
+    """Its misalignments heat the preset's starts to the result of the search."""
     preset = load_preset("document")
     x = np.array(
         [

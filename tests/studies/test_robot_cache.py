@@ -1,4 +1,4 @@
-"""Robots kept in a file: a stopped prediction goes on, and nothing else gets in."""
+"""Robot cache file: a stopped prediction resumes, other files are rejected."""
 
 import json
 from contextlib import closing
@@ -26,7 +26,7 @@ SMALL = PredictionCfg(robots=40, rounds=1, training=60, engine=ENGINE)
 
 
 class Simulation:
-    """Stands for the physics; stops the command after some robots."""
+    """Fake simulation that stops the command after some robots."""
 
     def __init__(self, most: int = 10_000) -> None:
         self.most = most
@@ -45,10 +45,10 @@ class Simulation:
         return np.array([150.0, 120.0, 35.0, 30.0]) + share * 8.0 * heat
 
 
-def test_a_stopped_prediction_goes_on(
+def test_a_stopped_prediction_resumes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To the same end, with no robot simulated twice, though a line is half there."""
+    """The result is equal and no robot is simulated twice, despite a partial line."""
     monkeypatch.setattr(sampling, "POOL", 3000)
     keep = tmp_path / "robots.jsonl"
     whole = Simulation()
@@ -76,7 +76,7 @@ def test_a_stopped_prediction_goes_on(
 
 
 @pytest.mark.parametrize("is_kept", [True, False])
-def test_a_stop_says_what_is_left(
+def test_a_stop_reports_the_rest(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -91,7 +91,7 @@ def test_a_stop_says_what_is_left(
     assert ("are lost; --keep FILE saves them" in said) != is_kept
 
 
-def test_each_engine_and_controller_has_its_own(tmp_path: Path) -> None:
+def test_each_engine_and_controller_has_a_cache(tmp_path: Path) -> None:
     keep, x = tmp_path / "robots.jsonl", np.array([0.1, 0.2, 1.0 / 3.0, 0.4, 0.5])
     for said in (1.0, 2.0):  # the second time from the file
         simulate = partial(np.full, 4, said)
@@ -115,7 +115,7 @@ def test_each_engine_and_controller_has_its_own(tmp_path: Path) -> None:
         ('{"format": 9, "setting": "x"}\n', "with other robot data"),
     ],
 )
-def test_another_file_is_refused_and_stays(
+def test_another_file_is_rejected_and_kept(
     tmp_path: Path, text: str, said: str
 ) -> None:
     path = tmp_path / "notes.txt"
@@ -134,6 +134,6 @@ def test_robots_of_another_kind_are_refused(tmp_path: Path) -> None:
         RobotCache(keep, load_robot())
 
 
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
+def test_a_folder_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="--keep"):
         RobotCache(tmp_path, ROBOT)
