@@ -1,4 +1,4 @@
-"""The bench with tiny sizes: is what it measures sound? Its speed is not asked."""
+"""The bench with tiny sizes: validity of the measurement, not its speed."""
 
 import dataclasses
 import json
@@ -88,7 +88,7 @@ OTHERS = {
     "live_slot_ms",
 }
 NOTHING = {"fast_forward_difference_k"}
-"""Where 0 is right: no time to jump."""
+"""Figures that may be 0: no time for a jump."""
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +115,7 @@ def by_name(result: BenchResult) -> dict[str, Figure]:
 
 @pytest.mark.slow
 @pytest.mark.requirement("ST-21")
-def test_every_figure_is_there_once_finite_and_positive(result: BenchResult) -> None:
+def test_every_figure_is_unique_finite_and_positive(result: BenchResult) -> None:
     """Blocks alternate; ratios have no unit; the share of a cycle is % of 20 ms."""
     figures = by_name(result)
     assert len(result.figures) == len(figures) == bench_table(result).row_count
@@ -159,7 +159,7 @@ def test_the_json_holds_each_figure_by_its_name(result: BenchResult) -> None:
     assert data["machine"]["cores"] >= 1
 
 
-def test_a_slow_spell_hits_both_sides_of_a_ratio() -> None:
+def test_a_slow_period_affects_both_sides_of_a_ratio() -> None:
     calm, slow = [3.0, 30.0, 3.0, 3.0], [2.0, 20.0, 2.0, 2.0]
     assert ratio("r", "", calm, slow).value == pytest.approx(1.5, rel=1e-12)
     assert ratio("r", "", calm, slow).high == pytest.approx(1.5, rel=1e-12)
@@ -170,7 +170,7 @@ def test_a_figure_is_the_median_with_its_quartiles() -> None:
     assert (one.low, one.value, one.high, one.blocks) == (2.0, 3.0, 4.0, 5)
 
 
-def test_another_world_is_not_compared_with_the_loop(
+def test_a_diverging_bare_engine_is_not_compared(
     nao: Robot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The bare engine must repeat the loop's block bit for bit."""
@@ -190,7 +190,7 @@ def test_another_world_is_not_compared_with_the_loop(
 
 
 def test_the_reference_carries_the_weight(nao: Robot) -> None:
-    """The nnls of Pinocchio alone is that of the real robot, not of a toy."""
+    """The nnls of Pinocchio alone uses the real robot."""
     alone = PinocchioAlone(nao, nao.posture("PoseInit").angles)
 
     @dataclasses.dataclass
@@ -202,7 +202,7 @@ def test_the_reference_carries_the_weight(nao: Robot) -> None:
     assert (forces >= 0.0).all()
 
 
-def test_a_trial_that_fell_is_no_measurement(
+def test_a_fallen_trial_is_not_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fallen(trials: list[object], _progress: object) -> list[object]:
@@ -217,7 +217,7 @@ def test_a_trial_that_fell_is_no_measurement(
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0, math.nan, math.inf, 0.05, 601.0])
-def test_a_time_that_cannot_be_measured_is_refused(seconds: float) -> None:
+def test_an_invalid_duration_is_rejected(seconds: float) -> None:
     with pytest.raises(BadInput, match=r"give a number from 0\.1 to 600"):
         BenchCfg(seconds=seconds)
 
@@ -229,7 +229,7 @@ def test_the_command_prints_a_plain_table_and_writes_json(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """In a pipe; with JSON on stdout the table goes to stderr."""
+    """Output is a pipe; with JSON on stdout the table goes to stderr."""
     monkeypatch.setattr("benchmarks.run_bench.run_bench", lambda *_: result)
     path = tmp_path / "bench.json"
     assert run_bench_command(5.0, str(path)) == 0
@@ -247,7 +247,7 @@ def test_the_command_prints_a_plain_table_and_writes_json(
     assert json.loads(text) == json.loads(path.read_text(encoding="utf-8")) == told
 
 
-def test_a_file_that_cannot_be_written_is_noticed_before_measuring(
+def test_an_unwritable_file_is_reported_before_measuring(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def measured_anyway(*_: object) -> None:
@@ -276,8 +276,8 @@ def test_without_one_engine_the_others_are_measured(
 
 
 @pytest.mark.slow
-def test_it_needs_nothing_that_only_the_page_needs() -> None:
-    """A plain installation, without the extra `live`, has the command too."""
+def test_it_runs_without_the_live_extra() -> None:
+    """An installation without the extra `live` has the command."""
     absent = ", ".join(f"{name}=None" for name in NEEDED)
     code = f"import sys; sys.modules.update({absent}); import {run_bench.__module__}"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,4 +1,4 @@
-"""The micro-benchmarks with tiny sizes: is what they measure sound?"""
+"""The micro-benchmarks with tiny sizes: validity of the measurement."""
 
 import math
 import sys
@@ -49,7 +49,7 @@ TARGETS = {
     "transmitter_slots": 0.1,
     "transmitter_waiting": 1.5,
 }
-"""Figures with what they should reach."""
+"""Figures with their targets."""
 RATIOS = {name for name in TARGETS if "_over_" in name or name.startswith("cost_")}
 OPTIONAL = {"spot_leases", "pairs_over_spot", "commands_over_spot"}
 
@@ -78,12 +78,12 @@ def test_every_figure_is_finite_and_states_its_target(
 
 
 @pytest.mark.requirement("SY-12", "I-23")
-def test_no_measured_group_comes_apart(figures: dict[str, Figure]) -> None:
+def test_no_measured_group_is_split(figures: dict[str, Figure]) -> None:
     skew = figures["group_skew"]
     assert (skew.low, skew.value, skew.high, skew.blocks) == (0, 0, 0, 8)
 
 
-def test_the_command_shows_a_part_alone(
+def test_the_command_shows_one_part(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     figures: dict[str, Figure],
@@ -100,8 +100,8 @@ def test_the_command_shows_a_part_alone(
     assert "request + release" not in shown
 
 
-def test_the_bare_mutex_is_an_arbiter_too() -> None:
-    """Else it would be no comparison."""
+def test_the_bare_mutex_is_an_arbiter() -> None:
+    """Otherwise the comparison would be invalid."""
     bare = BareMutex()
     token = bare.take("TTS")
     assert token is not None
@@ -115,7 +115,7 @@ def test_the_bare_mutex_is_an_arbiter_too() -> None:
     assert bare.take("TTS") is not None
 
 
-def test_a_gate_that_writes_nothing_is_no_measurement(
+def test_a_gate_without_writes_is_not_measured(
     nao: Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Gate, "flush", lambda *_: ())
@@ -125,7 +125,7 @@ def test_a_gate_that_writes_nothing_is_no_measurement(
         measure_transmitter(nao, TRANSMITTER)
 
 
-def test_without_the_other_library_only_its_figures_are_missing(
+def test_without_a_library_only_its_figures_are_missing(
     nao: Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("benchmarks.references.find_spec", lambda _: None)

@@ -1,4 +1,4 @@
-"""`python -m benchmarks` as a command: its options, what it shows, what it refuses."""
+"""`python -m benchmarks`: options, output and errors."""
 
 import re
 import shlex
@@ -17,7 +17,7 @@ from nao_testbed.models import BadInput
 from tests.experiments.command.helpers import plain, terminal
 
 
-def test_a_bench_of_other_controllers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bench_takes_other_controllers(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
     def measured(cfg: BenchCfg, _: object) -> BenchResult:
@@ -82,7 +82,7 @@ def test_a_command_is_measured_beside_its_trials(
         ("--json missing/bench.json", "cannot be written"),
     ],
 )
-def test_what_cannot_be_measured_is_refused(
+def test_unmeasurable_input_is_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -93,7 +93,7 @@ def test_what_cannot_be_measured_is_refused(
     assert Path("precious.txt").read_text("utf-8") == "my thesis\n"
 
 
-def test_its_help_names_the_parts_and_a_number_is_plain() -> None:
+def test_help_names_the_parts_and_numbers_are_validated() -> None:
     shown = " ".join(
         CliRunner().invoke(app, ["--help"], terminal_width=200).output.split()
     )
