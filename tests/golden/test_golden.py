@@ -1,7 +1,7 @@
-"""The first 3 s of `heat --preset document` are those that were once looked at.
+"""The first 3 s of `heat --preset document` match the reviewed run.
 
-Beside this file lie true joint angles [rad] and motor torques [N·m], every 0.1 s. When
-a change of physics or control is meant: `pytest tests/golden --regen-all`; its diff is
+The files hold true joint angles [rad] and motor torques [N·m], every 0.1 s. After an
+intended change of physics or control: `pytest tests/golden --regen-all`; its diff is
 reviewed like code, and the commit says what changed and by how much. The versions are
 those of `requirements.lock` in that commit; at first Python 3.11.7, pybullet 3.2.7,
 pin 4.1.0, numpy 2.4.6, scipy 1.17.1, numba 0.68.1.
@@ -37,7 +37,7 @@ ATOL = {"q": 5e-5, "motor_torque": 0.01}
 def record(
     controller: str, misalignment_deg: dict[str, float] | None = None
 ) -> pd.DataFrame:
-    """Run a robot of the preset; its misalignment may be another, joint by joint."""
+    """Run a robot of the preset, with changed misalignments by joint."""
     cfg = HeatCfg(
         preset=PRESET,
         controllers=(controller,),
@@ -61,7 +61,7 @@ def record(
 
 @pytest.mark.scenario
 @pytest.mark.parametrize("controller", ["fixed", "smart"])
-def test_the_run_is_the_golden_one(
+def test_run_matches_golden_data(
     controller: str,
     dataframe_regression: DataFrameRegressionFixture,
     monkeypatch: pytest.MonkeyPatch,
@@ -81,8 +81,8 @@ def test_the_run_is_the_golden_one(
 
 
 @pytest.mark.scenario
-def test_a_twentieth_of_a_degree_is_not_golden() -> None:
-    """The tolerance is small enough to see a change that matters."""
+def test_a_twentieth_of_a_degree_is_detected() -> None:
+    """The tolerance is small enough to detect a relevant change."""
     angle = load_preset(PRESET).misalignment_deg["LAnklePitch"]
     changed = record("fixed", {"LAnklePitch": angle + 0.05})
     path = Path(__file__).with_suffix("") / "fixed.csv"
