@@ -1,4 +1,4 @@
-"""A served robot, and client programs that run as processes of their own."""
+"""A served robot, and client programs that run in separate processes."""
 
 import json
 import os
@@ -45,25 +45,25 @@ def refused(call):
 
 @dataclass
 class Served:
-    """A server process, and how programs reach it."""
+    """A server process and its address for programs."""
 
     url: str
     folder: Path
     process: subprocess.Popen[str]
 
     def start(self, program: str) -> subprocess.Popen[str]:
-        """Start a program; it finds `motion`, `memory`, `posture`, `tell`."""
+        """Start a program with the names `motion`, `memory`, `posture` and `tell`."""
         code = START + textwrap.dedent(program)
         return subprocess.Popen(
             [sys.executable, "-c", code, self.url],
-            stdin=subprocess.PIPE,  # `told` ends it: a program that waits goes on
+            stdin=subprocess.PIPE,  # `told` closes it, which ends a waiting program
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             encoding="utf-8",
         )
 
     def run(self, program: str, timeout_s: float = TIMEOUT_S) -> Any:
-        """Run a program to its end; return what it told, the last of it."""
+        """Run a program until it ends; return the last value passed to `tell`."""
         return self.told(self.start(program), timeout_s)
 
     def told(self, started: subprocess.Popen[str], timeout_s: float = TIMEOUT_S) -> Any:
@@ -74,7 +74,7 @@ class Served:
             out, err = started.communicate()
             raise AssertionError(f"not done in {timeout_s} s:\n{out}{err}") from None
         lines = [x[4:] for x in out.splitlines() if x.startswith("TOLD")]
-        assert lines, f"the program told nothing:\n{err}"
+        assert lines, f"the program did not call tell:\n{err}"
         return json.loads(lines[-1])
 
 
@@ -101,14 +101,14 @@ def serve(folder: Path, *options: str) -> Served:
 
 def end(served: Served, number: int = signal.SIGTERM) -> int:
     served.process.send_signal(number)
-    go_on(served.process)  # where it was stopped
+    go_on(served.process)  # in case it is paused
     served.process.communicate(timeout=TIMEOUT_S)
     return served.process.returncode
 
 
 @pytest.fixture(scope="session")
 def served_to_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """One robot for many programs, one after another; it stops while none is there."""
+    """One robot for consecutive programs; it is paused without a program."""
     served = serve(tmp_path_factory.mktemp("naoqi"))
     yield served
     assert end(served) == 128 + signal.SIGTERM
@@ -116,7 +116,7 @@ def served_to_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture
 def nao(served_to_all: Served) -> Iterator[Served]:
-    """A robot that programs reach; in its own time only as long as the test lasts."""
+    """Robot for programs; its clock runs only during the test."""
     go_on(served_to_all.process)
     yield served_to_all
     pause(served_to_all.process)

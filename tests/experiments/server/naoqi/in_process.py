@@ -1,4 +1,4 @@
-"""A served robot in the process of the test, which runs its slots."""
+"""A served robot in the process of the test, which advances its slots."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,7 @@ from nao_testbed.experiments.server.naoqi.services.table import BEGUN, SERVICES
 
 
 class InProcess:
-    """A robot in its first posture, and two clients."""
+    """Robot in its first posture, and two clients."""
 
     def __init__(self, begin_s: float = 3.0) -> None:
         (trial,) = plan_trials(HeatCfg(controllers=("fixed",), preset=None))
@@ -22,7 +22,7 @@ class InProcess:
         self.run(begin_s)
 
     def ask(self, service: str, client: int = 0) -> Callable[..., Any]:
-        """Return a function that calls methods of a service by their names."""
+        """Return a function that calls methods of a service by name."""
         kind = next(one for one in SERVICES if service == one.NAME)
         made = kind(self.clients[client])
         return lambda method, *args: made._call(method, args)

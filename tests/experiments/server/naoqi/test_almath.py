@@ -1,4 +1,4 @@
-"""The module `almath` for programs, against scipy's rotations and formulas by hand."""
+"""The module `almath` for programs, compared with scipy and closed formulas."""
 
 import subprocess
 import sys
@@ -14,13 +14,13 @@ RNG = np.random.default_rng(38)
 
 
 def matrix(angles: tuple[float, ...]) -> np.ndarray:
-    """Return Rz(wz) Ry(wy) Rx(wx): lower case means fixed axes."""
+    """Return Rz(wz) Ry(wy) Rx(wx): rotations about fixed axes."""
     found: np.ndarray = Rotation.from_euler("xyz", angles).as_matrix()
     return found
 
 
 @pytest.mark.parametrize("angles", ANGLES)
-def test_a_transform_is_the_rotation_of_scipy_and_leads_back(
+def test_transform_equals_scipy_and_can_be_inverted(
     angles: tuple[float, ...],
 ) -> None:
     place = RNG.normal(size=3).tolist()
@@ -39,7 +39,7 @@ def test_a_transform_is_the_rotation_of_scipy_and_leads_back(
     ).toVector() == pytest.approx(angles)
 
 
-def test_products_and_inverses_are_those_of_matrices() -> None:
+def test_products_and_inverses_equal_those_of_matrices() -> None:
     one, two = (
         almath.transformFromPosition(*RNG.normal(size=3), *angles)
         for angles in ANGLES[:2]
@@ -64,7 +64,7 @@ def test_products_and_inverses_are_those_of_matrices() -> None:
         )
 
 
-def test_poses_of_the_plane_are_joined_as_complex_numbers() -> None:
+def test_plane_poses_combine_like_complex_numbers() -> None:
     one, two = almath.Pose2D(1.0, 2.0, 0.7), almath.Pose2D(-0.5, 0.3, -1.9)
     place = complex(1.0, 2.0) + np.exp(0.7j) * complex(-0.5, 0.3)
     joined = one * two
@@ -78,12 +78,12 @@ def test_poses_of_the_plane_are_joined_as_complex_numbers() -> None:
     assert one.distance(two) == pytest.approx(np.hypot(1.5, 1.7))
 
 
-def test_arithmetic_of_vectors_and_limits_of_angles() -> None:
+def test_vector_arithmetic_and_angle_limits() -> None:
     one = almath.Position6D([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     assert (0.5 * one + one / 2 - -one).toVector() == pytest.approx(
         [2.0, 4.0, 6.0, 8.0, 10.0, 12.0]
     )
-    one.wz = 0.0  # type: ignore[attr-defined]  # as programs do
+    one.wz = 0.0  # type: ignore[attr-defined]  # as in programs
     assert one.toVector()[-1] == 0.0
     assert almath.position3DFromPosition6D(one).norm() == pytest.approx(14.0**0.5)
     with pytest.raises(ValueError, match="6 numbers"):
@@ -102,7 +102,7 @@ def test_arithmetic_of_vectors_and_limits_of_angles() -> None:
     assert not almath.clipData(-1.0, 1.0, 0.3)
 
 
-def test_the_modules_import_nothing_of_the_testbed() -> None:
+def test_modules_import_nothing_of_the_testbed() -> None:
     code = (
         "import almath, motion, sys; print([m for m in sys.modules if 'testbed' in m])"
     )

@@ -1,4 +1,4 @@
-"""Programs of memory, DCM, LEDs, speech and resources, and what they bring about."""
+"""Programs for memory, DCM, LEDs, speech and resources, and their effects."""
 
 import socket
 import subprocess
@@ -21,7 +21,7 @@ from nao_testbed.experiments.server.naoqi.naoqi_server import EVENT
 pytestmark = pytest.mark.slow(covers=True)  # a server and programs: processes
 
 
-def test_an_event_reaches_a_program_that_subscribed(nao: Any) -> None:
+def test_event_reaches_a_subscribed_program(nao: Any) -> None:
     got, kept, kind, history = nao.run("""
         got = []
         one = memory.subscriber("Test/Event")
@@ -38,13 +38,13 @@ def test_an_event_reaches_a_program_that_subscribed(nao: Any) -> None:
               len(memory.getEventHistory("Test/Event"))])
     """)
     assert got == [[1, "a", 2.5], [1, "a", 2.5]]
-    assert kept == 7  # inserted, so nobody was told
+    assert kept == 7  # insertData notifies no subscriber
     assert kind == "MicroEvent"
     assert history == 2
 
 
 def values_on_the_wire(nao: Any, program: str) -> list[int]:
-    """Run a program, and return the whole numbers that came to it as events."""
+    """Run a program; return the integers received as events."""
     found, url = [], nao.url
     host, port = url.removeprefix("tcp://").split(":")
 
@@ -56,7 +56,7 @@ def values_on_the_wire(nao: Any, program: str) -> list[int]:
                 sink.sendall(header + body)
                 if (
                     kind == EVENT and service != DIRECTORY
-                ):  # length 1 and text of a signature, the value
+                ):  # signature (length 1 and text), then the value
                     found.append(int.from_bytes(body[5:], "little"))
         for one in (source, sink):
             with suppress(OSError):
@@ -67,7 +67,7 @@ def values_on_the_wire(nao: Any, program: str) -> list[int]:
         started = nao.start(program)
         client, _ = listener.accept()
         with client, socket.create_connection((host, int(port))) as server:
-            for one in (client, server):  # an event and the answer that follows it
+            for one in (client, server):  # an event and its reply
                 one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             there = threading.Thread(target=pass_on, args=(client, server))
             there.start()
@@ -77,8 +77,8 @@ def values_on_the_wire(nao: Any, program: str) -> list[int]:
     return found
 
 
-def test_events_of_one_key_are_sent_in_order(nao: Any) -> None:
-    """In a client, `qi` calls each callback in a pool of threads: seldom in order."""
+def test_events_of_a_key_are_sent_in_order(nao: Any) -> None:
+    """Checked on the wire, since `qi` calls callbacks from a thread pool."""
     assert values_on_the_wire(
         nao,
         """
@@ -96,7 +96,7 @@ def test_events_of_one_key_are_sent_in_order(nao: Any) -> None:
     ) == list(range(500))
 
 
-def test_a_program_that_hangs_in_a_callback_keeps_no_event_from_others(
+def test_hanging_callback_does_not_delay_events_of_others(
     nao: Any,
 ) -> None:
     hangs = nao.start("""
@@ -127,7 +127,7 @@ def test_a_program_that_hangs_in_a_callback_keeps_no_event_from_others(
         hangs.communicate()
 
 
-def test_the_old_way_to_subscribe_calls_the_service_of_the_client(nao: Any) -> None:
+def test_subscribe_to_event_calls_the_service_of_the_client(nao: Any) -> None:
     assert nao.run("""
         got = []
         class Mine:
@@ -145,7 +145,7 @@ def test_the_old_way_to_subscribe_calls_the_service_of_the_client(nao: Any) -> N
     """) == [["Test/Old", 1.5, ""]]
 
 
-def test_a_list_of_keys_has_the_values_of_each(nao: Any) -> None:
+def test_list_of_keys_returns_the_value_of_each(nao: Any) -> None:
     values, weights, n, missing = nao.run("""
         p = "Device/SubDeviceList/"
         keys = [p + k for k in ("LKneePitch/Temperature/Sensor/Value",
@@ -168,8 +168,8 @@ def test_a_list_of_keys_has_the_values_of_each(nao: Any) -> None:
 
 
 @pytest.mark.slow
-def test_timed_commands_go_out_in_one_straight_line(nao: Any) -> None:
-    """Two actuators of an alias are written in the same slot: no skew."""
+def test_timed_dcm_commands_are_interpolated_linearly(nao: Any) -> None:
+    """Two actuators of an alias are written in the same slot, without skew."""
     half, whole, skew, alias = nao.run("""
         dcm = session.service("DCM")
         motion.angleInterpolationWithSpeed("Head", [0.0, 0.0], 1.0)
@@ -203,7 +203,7 @@ def test_timed_commands_go_out_in_one_straight_line(nao: Any) -> None:
     assert alias[2] == ""
 
 
-def test_updates_clear_what_waits(nao: Any) -> None:
+def test_dcm_updates_clear_pending_commands(nao: Any) -> None:
     assert nao.run("""
         dcm = session.service("DCM")
         key, angle = "HeadYaw/Position/Actuator/Value", 0.0
@@ -240,7 +240,7 @@ def test_leds_fade_to_their_colours(nao: Any) -> None:
     assert "Nose" in wrong
 
 
-def test_a_text_is_said_and_told_of(nao: Any) -> None:
+def test_speech_raises_status_events_and_bookmarks(nao: Any) -> None:
     events, marks, taken = nao.run("""
         tts = session.service("ALTextToSpeech")
         events, marks = [], []
@@ -261,7 +261,7 @@ def test_a_text_is_said_and_told_of(nao: Any) -> None:
     first, second = sorted({number for number, _ in events})
     said = [status for number, status in events if number == first]
     silent = [status for number, status in events if number == second]
-    # In which order `qi` calls back is left to its threads.
+    # `qi` calls back from several threads, in any order.
     assert sorted(said) == ["done", "enqueued", "started"]
     assert sorted(silent) == ["done", "enqueued"]
     assert marks == [5]
@@ -269,7 +269,7 @@ def test_a_text_is_said_and_told_of(nao: Any) -> None:
 
 
 @pytest.mark.slow
-def test_a_held_resource_keeps_other_programs_out(nao: Any) -> None:
+def test_held_resource_excludes_other_programs(nao: Any) -> None:
     holder = nao.start("""
         manager = session.service("ALResourceManager")
         manager.acquireResource("Head", "Dance", "", 1)
@@ -302,7 +302,7 @@ def test_a_held_resource_keeps_other_programs_out(nao: Any) -> None:
     """)
 
 
-def test_the_owner_is_called_and_may_release(nao: Any) -> None:
+def test_owner_is_called_and_may_release(nao: Any) -> None:
     holder = nao.start("""
         manager = session.service("ALResourceManager")
         class Dance:
@@ -328,7 +328,7 @@ def test_the_owner_is_called_and_may_release(nao: Any) -> None:
         holder.communicate()
 
 
-def test_a_behaviour_of_the_robot_runs_to_its_end(nao: Any) -> None:
+def test_behaviour_of_the_robot_runs_until_it_ends(nao: Any) -> None:
     names, running, unknown = nao.run("""
         manager = session.service("ALBehaviorManager")
         posture.goToPosture("StandInit", 1.0)
@@ -343,7 +343,7 @@ def test_a_behaviour_of_the_robot_runs_to_its_end(nao: Any) -> None:
     assert "fly" in unknown
 
 
-def test_what_is_not_simulated_says_so(nao: Any) -> None:
+def test_unsimulated_calls_are_refused(nao: Any) -> None:
     moved, told, refusals = nao.run("""
         failed = []
         one = memory.subscriber("ALMotion/MoveFailed")
@@ -393,7 +393,7 @@ def test_every_service_has_the_calls_of_a_module(nao: Any) -> None:
     sorted((Path(__file__).parents[4] / "examples" / "naoqi").glob("*.py")),
     ids=lambda path: path.stem,
 )
-def test_each_example_runs_and_says_something(nao: Any, path: Path) -> None:
+def test_each_example_runs_and_prints(nao: Any, path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, str(path), nao.url],
         capture_output=True,

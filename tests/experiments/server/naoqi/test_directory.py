@@ -1,4 +1,4 @@
-"""One directory for all programs, and a door that strangers cannot break or block."""
+"""The service directory of all programs, and a robust listening socket."""
 
 import socket
 import time
@@ -18,8 +18,8 @@ GREETER = """
 """
 
 
-def test_a_service_of_one_program_is_found_by_another(nao: Any) -> None:
-    """Until its program ends; a name is used once, and none of ours is replaced."""
+def test_service_of_one_program_is_found_by_another(nao: Any) -> None:
+    """Until its program ends; names are unique and ours cannot be replaced."""
     greeter = nao.start(f"""{GREETER}
     session.registerService("Greeter", Greeter())
     print("READY", flush=True)
@@ -49,14 +49,14 @@ def test_a_service_of_one_program_is_found_by_another(nao: Any) -> None:
     assert free is True
 
 
-def test_a_program_waits_for_the_service_of_another(nao: Any) -> None:
+def test_program_waits_for_the_service_of_another(nao: Any) -> None:
     waiting = nao.start("""
     print("READY", flush=True)
     session.waitForService("Late")
     tell(session.service("Late").greet("late"))
     """)
     assert waiting.stdout.readline().strip() == "READY"
-    time.sleep(0.5)  # it has asked in vain
+    time.sleep(0.5)  # the service does not exist yet
     late = nao.start(f"""{GREETER}
     session.registerService("Late", Greeter())
     print("READY", flush=True)
@@ -66,7 +66,7 @@ def test_a_program_waits_for_the_service_of_another(nao: Any) -> None:
     late.communicate("")
 
 
-def test_silent_connections_lock_nobody_out(nao: Any) -> None:
+def test_silent_connections_do_not_block_others(nao: Any) -> None:
     host, port = nao.url.removeprefix("tcp://").split(":")
     n = MAX_SILENT + MAX_CLIENTS
     silent = [socket.create_connection((host, int(port))) for _ in range(n)]
@@ -77,8 +77,8 @@ def test_silent_connections_lock_nobody_out(nao: Any) -> None:
             one.close()
 
 
-def test_only_the_door_listens_while_a_program_is_connected(nao: Any) -> None:
-    """Bytes that are no message would end the process on any other port."""
+def test_only_one_port_listens_while_a_program_is_connected(nao: Any) -> None:
+    """On any other port, invalid messages would end the process."""
     table = Path(f"/proc/{nao.process.pid}/net/tcp")
     if not table.exists():
         pytest.skip("no list of sockets here")

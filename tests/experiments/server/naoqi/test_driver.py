@@ -1,4 +1,4 @@
-"""The start of the ROS 2 driver as it is configured, and what it then reads."""
+"""The start of the ROS 2 driver in its default configuration, and its readings."""
 
 import struct
 from typing import Any
@@ -10,8 +10,8 @@ from nao_testbed.experiments.server.naoqi.exported import serialised
 pytestmark = pytest.mark.slow(covers=True)  # a server and programs: processes
 
 
-def test_the_calls_with_which_the_ros_driver_starts_succeed_in_order(nao: Any) -> None:
-    """Calls of naoqi_driver2 2.1.2 with its boot_config.json, in its order."""
+def test_start_sequence_of_the_ros_driver_succeeds(nao: Any) -> None:
+    """Calls of naoqi_driver2 2.1.2 with its boot_config.json, in order."""
     told = nao.run("""
         # the robot
         session.listen("tcp://127.0.0.1:0")
@@ -107,7 +107,7 @@ def test_the_calls_with_which_the_ros_driver_starts_succeed_in_order(nao: Any) -
     language, pictures, unsubscribed, logged = told[8:]
     assert robot == ["Nao", "V5.0", "2.8.5.10", "naoH25", False, 2]
     assert all(isinstance(value, str) for value in info)
-    # Both hips are one motor, whose keys have the name of the left one.
+    # One motor moves both hips; its keys have the name of the left hip.
     assert all("RHipYawPitch" in key for key in missing)
     assert unmeasured == 0
     assert None not in distances

@@ -1,4 +1,4 @@
-"""Joints arrive together, motions outlive their program, and who cancels stops them."""
+"""Joints arrive together; motions outlive their program; cancelling stops them."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ pytestmark = pytest.mark.slow(covers=True)  # a server and programs: processes
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fraction", [0.1, 0.5])
-def test_the_official_sample_that_moves_the_body_to_zero_stands(
+def test_official_sample_moves_the_body_to_zero_standing(
     nao: Any, fraction: float
 ) -> None:
     family, up = nao.run(f"""
@@ -48,9 +48,7 @@ LAST_LINE = {
 
 
 @pytest.mark.parametrize("line", LAST_LINE.values(), ids=LAST_LINE)
-def test_what_the_last_line_of_a_program_commands_is_carried_out(
-    nao: Any, line: str
-) -> None:
+def test_last_command_of_a_program_is_completed(nao: Any, line: str) -> None:
     nao.run(f"""
         motion.angleInterpolation("HeadYaw", 0.0, 0.3, True)
         {line}
@@ -63,7 +61,7 @@ def test_what_the_last_line_of_a_program_commands_is_carried_out(
     """)
 
 
-def test_the_next_program_takes_over_at_once(nao: Any) -> None:
+def test_next_program_takes_over_at_once(nao: Any) -> None:
     nao.run("""
         motion.angleInterpolation("HeadYaw", 0.0, 0.3, True)
         motion.setAngles("HeadYaw", 1.5, 0.02)
@@ -77,7 +75,7 @@ def test_the_next_program_takes_over_at_once(nao: Any) -> None:
     assert highest == pytest.approx(-0.5, abs=1e-3)
 
 
-def test_a_program_that_is_killed_while_it_waits_stops_the_robot(nao: Any) -> None:
+def test_killing_a_waiting_program_stops_the_robot(nao: Any) -> None:
     program = nao.start("""
         motion.angleInterpolation("HeadYaw", 0.0, 0.3, True)
         motion.angleInterpolation("HeadYaw", 1.0, 30.0, True)
@@ -109,7 +107,7 @@ CANCELLED = {
 
 
 @pytest.mark.parametrize("call", CANCELLED.values(), ids=CANCELLED)
-def test_a_future_that_is_cancelled_stops_the_motion(nao: Any, call: str) -> None:
+def test_cancelled_future_stops_the_motion(nao: Any, call: str) -> None:
     is_canceled, before, after, tasks = nao.run(f"""
         motion.angleInterpolation("HeadYaw", 0.0, 0.3, True)
         posture.goToPosture("StandInit", 1.0)
@@ -130,7 +128,7 @@ def test_a_future_that_is_cancelled_stops_the_motion(nao: Any, call: str) -> Non
     assert tasks == []
 
 
-def test_a_call_that_is_stopped_by_its_number_stops(nao: Any) -> None:
+def test_stopping_a_call_by_its_number_stops_the_motion(nao: Any) -> None:
     runs, before, after = nao.run("""
         motion.angleInterpolation("HeadYaw", 0.0, 0.3, True)
         number = motion.pCall("angleInterpolation", "HeadYaw", 1.0, 30.0, True)
@@ -146,7 +144,7 @@ def test_a_call_that_is_stopped_by_its_number_stops(nao: Any) -> None:
     assert after[0] < 0.9
 
 
-def test_a_text_that_is_cancelled_is_not_said_to_its_end(nao: Any) -> None:
+def test_cancelled_speech_ends_early(nao: Any) -> None:
     long_s, is_canceled = nao.run("""
         speech = session.service("ALTextToSpeech")
         begin = time.monotonic()
@@ -158,10 +156,10 @@ def test_a_text_that_is_cancelled_is_not_said_to_its_end(nao: Any) -> None:
         tell([time.monotonic() - begin, saying.isCanceled()])
     """)
     assert is_canceled
-    assert long_s < 15.0  # 300 words take a minute and more
+    assert long_s < 15.0  # 300 words take more than a minute
 
 
-def test_leds_that_are_cancelled_stay_as_they_are(nao: Any) -> None:
+def test_cancelled_led_fade_stops(nao: Any) -> None:
     before, after = nao.run("""
         leds = session.service("ALLeds")
         leds.fade("FaceLeds", 0.0, 0.1)

@@ -1,4 +1,4 @@
-"""What needs single slots: rights at the gate, the delay of DCM, heat, leaving."""
+"""Tests of single slots: tokens at the gate, DCM delay, heat, leaving clients."""
 
 import queue
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ def _result(world: InProcess, call: Any) -> bool:
 @pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.parametrize("newton", [(60.0, 0.0, 0.0), (-60.0, 0.0, 0.0)])
-def test_a_robot_that_fell_is_set_on_its_feet(
+def test_fallen_robot_is_set_on_its_feet(
     world: InProcess, newton: tuple[float, float, float]
 ) -> None:
     posture, motion = world.ask("ALRobotPosture"), world.ask("ALMotion")
@@ -59,13 +59,13 @@ def test_a_robot_that_fell_is_set_on_its_feet(
     assert happened == ["task", "posture", "set down"]
     assert posture("getPosture") == "StandInit"
     _knock_over(world, newton)
-    assert _result(world, motion("wakeUp")), "its legs were stiff all the time"
+    assert _result(world, motion("wakeUp")), "wakeUp failed with stiff legs"
     assert posture("getPostureFamily") == "Standing"
 
 
 @pytest.mark.slow
 @pytest.mark.scenario
-def test_who_falls_on_the_way_to_a_posture_stays_down(world: InProcess) -> None:
+def test_robot_that_falls_during_a_posture_motion_stays_down(world: InProcess) -> None:
     posture = world.ask("ALRobotPosture")
     going = posture("goToPosture", "Crouch", 0.2)
     _knock_over(world, (60.0, 0.0, 0.0))
@@ -75,7 +75,7 @@ def test_who_falls_on_the_way_to_a_posture_stays_down(world: InProcess) -> None:
 
 
 @pytest.mark.parametrize("command", [("setAngles", "HeadYaw", 0.5, 0.3), ("rest",)])
-def test_a_command_while_the_start_posture_is_reached_fails_nothing(
+def test_command_before_the_start_posture_causes_no_failure(
     command: tuple[Any, ...],
 ) -> None:
     world = InProcess(0.5)
@@ -88,7 +88,7 @@ def test_a_command_while_the_start_posture_is_reached_fails_nothing(
     world.served.close("done")
 
 
-def test_the_start_posture_is_reached_before_programs_come() -> None:
+def test_start_posture_is_reached_before_programs_connect() -> None:
     world = InProcess(0.0)
     world.served.reach_start_posture()
     assert 2.0 < world.served.time_s < 2.1
@@ -96,10 +96,10 @@ def test_the_start_posture_is_reached_before_programs_come() -> None:
     world.served.close("done")
 
 
-def test_nothing_passes_the_gate_without_a_token(
+def test_gate_accepts_no_command_without_a_token(
     world: InProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The robot is written by the gate alone, each leaf with a token that covers it."""
+    """Only the gate writes the robot, and every leaf has a valid token."""
     gate, sim = world.served.body.gate, world.served.body.sim
     ledger = world.served.body.ledger
     written: set[str] = set()
@@ -144,7 +144,7 @@ def test_nothing_passes_the_gate_without_a_token(
     world.run(0.5)
 
 
-def test_a_command_of_the_dcm_reaches_the_servo_within_two_slots(
+def test_dcm_command_reaches_the_servo_within_two_slots(
     world: InProcess,
 ) -> None:
     dcm = world.ask("DCM")
@@ -158,14 +158,14 @@ def test_a_command_of_the_dcm_reaches_the_servo_within_two_slots(
     slots = 0
     while not np.allclose(world.served.seen.target[index], before + 0.01, atol=1e-6):
         changed = world.served.seen.target[index] != before
-        assert changed.all() or not changed.any()  # skew 0
+        assert changed.all() or not changed.any()  # no skew
         world.served.slot()
         slots += 1
         assert slots <= 2
 
 
 @pytest.mark.slow
-def test_heat_takes_a_joint_away_and_says_so(world: InProcess) -> None:
+def test_overheated_joint_is_revoked_and_reported(world: InProcess) -> None:
     motion, heat = world.ask("ALMotion"), world.ask("ALBodyTemperature")
     memory = world.ask("ALMemory")
     body = world.served.body
@@ -198,7 +198,7 @@ def test_two_clients_wait_for_a_joint_in_the_ledger(world: InProcess) -> None:
     (row,) = (row for row in rows if row.name == "HeadYaw")
     assert row.holders[0].owner.startswith("naoqi client 1/")
     assert [w.owner.partition("/")[0] for w in row.waiters] == ["naoqi client 2"]
-    two("setAngles", "HeadYaw", 1.0, 1.0)  # a task has it: no effect
+    two("setAngles", "HeadYaw", 1.0, 1.0)  # no effect while a task holds the joint
     world.run(0.55)
     assert first.done()
     assert not second.done()
@@ -207,7 +207,9 @@ def test_two_clients_wait_for_a_joint_in_the_ledger(world: InProcess) -> None:
     assert two("getAngles", "HeadYaw", False) == [pytest.approx(-0.4)]
 
 
-def test_stiffness_is_shared_and_smart_stiffness_stays_within(world: InProcess) -> None:
+def test_clients_share_stiffness_and_smart_stiffness_respects_it(
+    world: InProcess,
+) -> None:
     motion, other = world.ask("ALMotion"), world.ask("ALMotion", 1)
     motion("setStiffnesses", ["LArm", "Head"], 0.4)
     assert other("getStiffnesses", "Head") == [0.4, 0.4]
@@ -222,7 +224,7 @@ def test_stiffness_is_shared_and_smart_stiffness_stays_within(world: InProcess) 
     motion("setStiffnesses", "Body", 1)
 
 
-def test_a_client_that_leaves_is_forgotten(world: InProcess) -> None:
+def test_leaving_client_is_forgotten(world: InProcess) -> None:
     third = NaoqiClient(world.parts, 3, "test")
     world.clients.append(third)
     motion = world.ask("ALMotion", 2)
@@ -237,7 +239,7 @@ def test_a_client_that_leaves_is_forgotten(world: InProcess) -> None:
     assert world.ask("ALMotion")("areResourcesAvailable", ["Body"])
 
 
-def test_every_event_has_a_value_before_it_is_first_raised() -> None:
+def test_every_event_has_an_initial_value() -> None:
     world = InProcess(0.1)
     memory = world.ask("ALMemory")
     values = {name: memory("getData", name) for name in memory("getEventList")}
@@ -251,7 +253,7 @@ def test_every_event_has_a_value_before_it_is_first_raised() -> None:
     world.served.close("done")
 
 
-def test_a_program_touches_the_robot_by_raising_the_event(world: InProcess) -> None:
+def test_raised_event_touches_the_robot(world: InProcess) -> None:
     memory, touch = world.ask("ALMemory"), world.ask("ALTouch")
     told: queue.Queue[Any] = queue.Queue()
     world.parts.memory.listen("TouchChanged", "me", lambda _, value: told.put(value))
@@ -267,7 +269,7 @@ def test_a_program_touches_the_robot_by_raising_the_event(world: InProcess) -> N
         ]
 
 
-def test_a_touch_from_outside_raises_the_events_while_it_lasts(
+def test_external_touch_raises_events_while_it_lasts(
     world: InProcess,
 ) -> None:
     told: queue.Queue[float] = queue.Queue()
@@ -287,7 +289,7 @@ def test_a_touch_from_outside_raises_the_events_while_it_lasts(
         served.setup.disturbance.touch("Nose", served.tick + 1)
 
 
-def test_keys_that_come_and_go_are_told(world: InProcess) -> None:
+def test_added_and_removed_keys_are_reported(world: InProcess) -> None:
     memory = world.ask("ALMemory")
     memory("insertData", "mine", 1)
     assert memory("getData", "ALMemory/KeyAdded") == "mine"
@@ -295,8 +297,8 @@ def test_keys_that_come_and_go_are_told(world: InProcess) -> None:
     assert memory("getData", "ALMemory/KeyRemoved") == "mine"
 
 
-def test_the_tilt_is_that_of_the_torso_while_the_arms_move(world: InProcess) -> None:
-    """The accelerometer alone is off by more than 20°."""
+def test_tilt_is_correct_while_the_arms_move(world: InProcess) -> None:
+    """The accelerometer alone has an error of more than 20°."""
     off, raw = [], []
     key = "Device/SubDeviceList/InertialSensor/Angle{}/Sensor/Value"
     keys = [key.format(axis) for axis in "XY"]
@@ -316,7 +318,7 @@ def _tilt(up: Any) -> Any:
     return np.arctan2([up[1], -up[0]], [up[2], np.hypot(up[1], up[2])])
 
 
-def test_the_message_of_a_missing_key_is_short(world: InProcess) -> None:
+def test_message_of_a_missing_key_is_short(world: InProcess) -> None:
     memory = world.ask("ALMemory")
     for method in ("getData", "removeData", "getType", "getTimestamp"):
         with pytest.raises(BadInput, match=r"there is no .*key 'xxx") as caught:
@@ -348,12 +350,14 @@ def example(one: Names, two: Numbers, three: bool, four: float = 1.0) -> None:
         (("a", 1, True, None), "four: it is None"),
     ],
 )
-def test_arguments_are_refused_by_name(args: tuple[Any, ...], part: str) -> None:
+def test_invalid_arguments_are_refused_by_name(
+    args: tuple[Any, ...], part: str
+) -> None:
     with pytest.raises(BadInput) as caught:
         Signature(example).accept(args)
     assert part in str(caught.value)
 
 
-def test_arguments_of_the_wire_are_taken_as_they_come() -> None:
+def test_valid_arguments_are_converted() -> None:
     found = Signature(example).accept(("a", (1, 2.5), 1, 3))
     assert found == [["a"], [1.0, 2.5], True, 3.0]

@@ -1,4 +1,4 @@
-"""A recording behind the endpoint: it answers as the robot did, and moves nothing."""
+"""A recording behind the endpoint: it replays values and ignores commands."""
 
 import json
 import signal
@@ -42,7 +42,7 @@ tell(rows)
 
 @pytest.fixture(scope="session")
 def standing(recorded: RecordedRuns) -> Path:
-    """The run folder of one controller: three seconds of the NAO."""
+    """Run folder of one controller: three seconds of the NAO."""
 
     def stand(folder: Path) -> None:
         cfg = HeatCfg(
@@ -56,7 +56,7 @@ def standing(recorded: RecordedRuns) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.requirement("JD-18")
-def test_a_recording_answers_a_program_as_the_robot_did_and_compares_commands(
+def test_recording_answers_like_the_robot_and_compares_commands(
     standing: Path, tmp_path: Path
 ) -> None:
     ended_file = tmp_path / "ended.json"
@@ -84,9 +84,9 @@ def test_a_recording_answers_a_program_as_the_robot_did_and_compares_commands(
         for i, angle in zip((0, 3), angles, strict=True):
             assert angle in there[:, i], (before_ms, names[i])
         n_sure += (after_ms - before_ms) < 100
-    assert n_sure > 20, "the time at which was read is known too badly"
+    assert n_sure > 20, "the reading times are too uncertain"
     assert len({values[-1] for _, _, values, _ in rows}) > 5, (
-        "the recording stood still"
+        "the recording did not advance"
     )
 
     told = json.loads(ended_file.read_text("utf-8"))["compared"]
@@ -105,10 +105,10 @@ def test_a_recording_answers_a_program_as_the_robot_did_and_compares_commands(
 @pytest.mark.slow
 @pytest.mark.requirement("JD-18")
 @pytest.mark.parametrize("controller", ["smart", "minheat"])
-def test_a_controller_runs_on_a_recording_until_its_end(
+def test_controller_runs_on_a_recording_until_its_end(
     standing: Path, tmp_path: Path, controller: str
 ) -> None:
-    """It says so and ends with 0, and so does who comes afterwards, with 2."""
+    """It reports the end and exits with 0; a later client exits with 2."""
     served = serve(tmp_path, "--log", str(standing), "--speed", "0.1")
     words = ("run", "--address", served.url.replace("tcp:", "naoqi:"), "--late", "5")
     ended_file = tmp_path / "run.json"
@@ -128,7 +128,7 @@ def test_a_controller_runs_on_a_recording_until_its_end(
 
 
 def command(*words: str) -> tuple[int, str]:
-    """Run a command; return its exit status and what it said."""
+    """Run a command; return its exit status and output."""
     ran = subprocess.run(
         [sys.executable, "-m", "nao_testbed.experiments.cli", *words],
         capture_output=True,
@@ -148,18 +148,18 @@ def refused(*options: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.requirement("JD-18")
-def test_an_option_without_effect_on_a_recording_is_refused(standing: Path) -> None:
+def test_option_without_effect_on_a_recording_is_refused(standing: Path) -> None:
     said = refused("--log", str(standing), "--seed", "3")
     assert "--seed has no effect with --log" in said
 
 
 @pytest.mark.slow
 @pytest.mark.requirement("JD-18")
-def test_a_missing_run_is_one_message(tmp_path: Path) -> None:
+def test_missing_run_is_one_message(tmp_path: Path) -> None:
     assert "nothing" in refused("--log", str(tmp_path / "nothing"))
 
 
 @pytest.mark.requirement("JD-18")
-def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
+def test_invalid_run_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput):
         open_log(tmp_path)

@@ -1,4 +1,4 @@
-"""Pictures of ALVideoDevice and the log of LogManager, in the process of the test."""
+"""Images of ALVideoDevice and the log of LogManager, in the test process."""
 
 import logging
 import time
@@ -35,14 +35,14 @@ def robot() -> Iterator[InProcess]:
     ("space", "expected"),
     [
         (0, [76, 128]),  # 0.299 of 255
-        (9, [76, 85, 128, 255]),  # U of the first pixel, V of the second one's pair
+        (9, [76, 85, 128, 255]),  # U of the first pixel, V of the second pixel's pair
         (10, [76, 85, 255, 128, 128, 128]),
         (11, [*RED, *GREY]),
         (12, [0, 255, 76, 0, 0, 128]),
         (13, [0, 0, 255, 128, 128, 128]),
     ],
 )
-def test_a_red_and_a_grey_pixel_in_each_colour_space(
+def test_red_and_grey_pixel_in_each_colour_space(
     space: int, expected: list[int]
 ) -> None:
     rgb = np.array([[RED, GREY]], dtype=np.uint8)
@@ -54,7 +54,7 @@ def test_a_red_and_a_grey_pixel_in_each_colour_space(
 @pytest.mark.parametrize(
     ("resolution", "width", "height"), [(8, 40, 30), (7, 80, 60), (0, 160, 120)]
 )
-def test_a_picture_has_the_published_size_and_layout(
+def test_image_has_the_published_size_and_layout(
     robot: InProcess, resolution: int, width: int, height: int
 ) -> None:
     ask = robot.ask("ALVideoDevice")
@@ -63,11 +63,11 @@ def test_a_picture_has_the_published_size_and_layout(
     assert head[:4] == [width, height, 3, 11]
     assert head[4] + 1e-6 * head[5] == pytest.approx(robot.served.time_s, abs=1e-5)
     assert (len(pixels), camera) == (3 * width * height, 1)
-    assert len(set(pixels)) > 3  # the tiles of the ground have edges and colours
+    assert len(set(pixels)) > 3  # edges and colours of the ground tiles
     assert ask("unsubscribe", handle) is True
 
 
-def test_a_picture_is_drawn_anew_after_a_period_of_the_frame_rate(
+def test_image_is_updated_at_the_frame_rate(
     robot: InProcess,
 ) -> None:
     ask = robot.ask("ALVideoDevice")
@@ -95,7 +95,7 @@ def test_settings_can_be_changed_and_end_with_their_client(robot: InProcess) -> 
         ("subscribeCamera", "x", 2, 1, 11, 10),  # camera
         ("subscribeCamera", "x", 0, 4, 11, 10),  # 2560 pixels
         ("subscribeCamera", "x", 0, 1, 17, 10),  # depth
-        ("subscribeCamera", "x", 0, 1, 11, 31),  # per second
+        ("subscribeCamera", "x", 0, 1, 11, 31),  # frames per second
         ("setColorSpace", handle, 99),
         ("getImageRemote", "nobody_0"),
     ):
@@ -106,17 +106,17 @@ def test_settings_can_be_changed_and_end_with_their_client(robot: InProcess) -> 
     assert ask("getSubscribers") == []
 
 
-def test_angles_of_a_position_are_those_of_the_head(robot: InProcess) -> None:
+def test_angles_of_an_image_position_are_those_of_the_head(robot: InProcess) -> None:
     ask = robot.ask("ALVideoDevice")
     across, upright = ask("getHorizontalFOV", 0), ask("getVerticalFOV", 0)
     assert np.rad2deg([across, upright]) == pytest.approx([60.9, 47.6], abs=0.1)
     corner = ask("getAngularPositionFromImagePosition", 0, [0.0, 1.0])
-    assert corner == pytest.approx([across / 2, upright / 2])  # left, and down
+    assert corner == pytest.approx([across / 2, upright / 2])  # left and down
     found = ask("getImagePositionFromAngularPosition", 0, corner)
     assert found == pytest.approx([0.0, 1.0])
 
 
-def test_warnings_and_records_reach_a_listener_by_level_and_category(
+def test_log_listener_filters_by_level_and_category(
     robot: InProcess,
 ) -> None:
     ask = robot.ask("LogManager")

@@ -1,4 +1,4 @@
-"""Programs that move joints do what the API says, as the robot measures it."""
+"""Programs that move joints as specified, measured on the robot."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,11 +13,11 @@ SLOT_S = 0.01
 """A set-point is in force from the slot after the one in which it is computed."""
 
 
-def test_a_timed_motion_arrives_at_its_time(nao: Any) -> None:
-    """Seen by the robot's own clock, read before and after each of its set-points.
+def test_timed_motion_arrives_on_time(nao: Any) -> None:
+    """Timed by the robot's clock, read before and after each set-point.
 
-    The first set-point that differs tells that it has begun, the last one that it has
-    ended: how late a program is told of either does not matter.
+    The first changed set-point marks the start, and the last one marks the end, so
+    delays of the program do not matter.
     """
     seen, at_end, angle = nao.run("""
         posture.goToPosture("StandInit", 1.0)
@@ -43,7 +43,7 @@ def test_a_timed_motion_arrives_at_its_time(nao: Any) -> None:
     moved = [before for before, command, _ in seen if command != seen[-1][1]]
     assert ended[0] - stood[0] >= 1.5 - SLOT_S
     assert moved[-1] - begun[0] <= 1.5 + SLOT_S
-    assert at_end == pytest.approx(0.6, abs=1e-6)  # a call ends with its motion
+    assert at_end == pytest.approx(0.6, abs=1e-6)  # the call returns when it ends
     assert angle == pytest.approx(0.6, abs=ANGLE)
 
 
@@ -62,7 +62,7 @@ def test_a_timed_motion_arrives_at_its_time(nao: Any) -> None:
         ),
     ],
 )
-def test_each_shape_of_a_path_is_understood(
+def test_each_form_of_a_path_is_accepted(
     nao: Any, names: str, angles: str, times: str, ends: Sequence[float | None]
 ) -> None:
     found = nao.run(f"""
@@ -75,7 +75,7 @@ def test_each_shape_of_a_path_is_understood(
             assert angle == pytest.approx(wanted, abs=ANGLE)
 
 
-def test_a_relative_motion_begins_at_the_command(nao: Any) -> None:
+def test_relative_motion_starts_at_the_command(nao: Any) -> None:
     before, after = nao.run("""
         a = motion.getAngles("LShoulderPitch", False)[0]
         motion.angleInterpolation("LShoulderPitch", [-0.2, -0.1], [0.4, 0.8], False)
@@ -84,7 +84,7 @@ def test_a_relative_motion_begins_at_the_command(nao: Any) -> None:
     assert after == pytest.approx(before - 0.1, abs=1e-5)
 
 
-def test_a_reactive_target_replaces_the_one_before(nao: Any) -> None:
+def test_reactive_target_replaces_the_previous_one(nao: Any) -> None:
     one, two = nao.run("""
         motion.setAngles("HeadYaw", 1.0, 0.1)
         first = motion.setAngles("HeadYaw", -0.4, 0.5)
@@ -97,7 +97,7 @@ def test_a_reactive_target_replaces_the_one_before(nao: Any) -> None:
     assert two == pytest.approx(-0.4, abs=ANGLE)
 
 
-def test_an_impossible_angle_is_clipped_and_carried_out(nao: Any) -> None:
+def test_impossible_angle_is_clipped_and_executed(nao: Any) -> None:
     found, limit = nao.run("""
         motion.angleInterpolationWithSpeed("HeadPitch", 5.0, 0.3)
         tell([motion.getAngles("HeadPitch", False)[0], 0.514872])
@@ -106,8 +106,8 @@ def test_an_impossible_angle_is_clipped_and_carried_out(nao: Any) -> None:
     assert found == pytest.approx(limit, abs=1e-4)
 
 
-def test_a_second_timed_motion_waits_for_the_joint(nao: Any) -> None:
-    """However long the first one lasts; `test_in_process` lets it come to its end."""
+def test_second_timed_motion_waits_for_the_joint(nao: Any) -> None:
+    """The first motion is killed here; in `test_in_process` it ends by itself."""
     n, waits, before, end = nao.run("""
         def tasks(n):
             end = time.time() + 60
@@ -132,7 +132,7 @@ def test_a_second_timed_motion_waits_for_the_joint(nao: Any) -> None:
     assert end == pytest.approx(-0.5, abs=ANGLE)
 
 
-def test_without_stiffness_nothing_moves_and_nothing_jumps(nao: Any) -> None:
+def test_joint_without_stiffness_does_not_move_or_jump(nao: Any) -> None:
     before, after, back = nao.run("""
         motion.setStiffnesses("LArm", 0)
         time.sleep(0.2)
@@ -151,7 +151,7 @@ def test_without_stiffness_nothing_moves_and_nothing_jumps(nao: Any) -> None:
 
 
 @pytest.mark.slow
-def test_postures_and_rest_do_what_they_say(nao: Any) -> None:
+def test_postures_and_rest_are_reached(nao: Any) -> None:
     reached, names, rested, awake, stiff = nao.run("""
         reached = [posture.goToPosture(p, 1.0) for p in ("Crouch", "StandInit")]
         name = posture.getPosture()
@@ -203,7 +203,7 @@ def test_wrong_arguments_are_refused_with_the_reason(nao: Any) -> None:
         assert part in text
 
 
-def test_a_killed_task_returns_normally_where_it_was(nao: Any) -> None:
+def test_killed_task_returns_normally_where_it_was(nao: Any) -> None:
     result, angle, free = nao.run("""
         motion.angleInterpolationWithSpeed("HeadYaw", 0.0, 1.0)
         a = motion.angleInterpolation("HeadYaw", 1.0, 500.0, True, _async=True)
@@ -221,7 +221,7 @@ def test_a_killed_task_returns_normally_where_it_was(nao: Any) -> None:
     assert free is True
 
 
-def test_a_bezier_curve_ends_at_its_last_point(nao: Any) -> None:
+def test_bezier_curve_ends_at_its_last_point(nao: Any) -> None:
     assert nao.run("""
         motion.angleInterpolationBezier(["HeadYaw", "HeadPitch"],
             [[0.5, 1.0], [0.8]],
@@ -230,7 +230,7 @@ def test_a_bezier_curve_ends_at_its_last_point(nao: Any) -> None:
     """) == pytest.approx([-0.2, 0.1], abs=ANGLE)
 
 
-def test_a_hand_path_ends_at_its_goal(nao: Any) -> None:
+def test_hand_path_ends_at_its_goal(nao: Any) -> None:
     goal, found, com, mass = nao.run("""
         posture.goToPosture("StandInit", 1.0)
         goal = motion.getPosition("LArm", 0, False)

@@ -1,4 +1,4 @@
-"""Programs of the services that are called less often, and what they bring about."""
+"""Programs for less common services, and their effects."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pytest
 pytestmark = pytest.mark.slow(covers=True)  # a server and programs: processes
 
 
-def test_a_change_of_angles_adds_to_the_command(nao: Any) -> None:
+def test_change_angles_adds_to_the_command(nao: Any) -> None:
     before, after = nao.run("""
         motion.angleInterpolationWithSpeed("HeadYaw", 0.1, 1.0)
         before = motion.getAngles("HeadYaw", False)[0]
@@ -22,10 +22,10 @@ def test_a_change_of_angles_adds_to_the_command(nao: Any) -> None:
     assert after == pytest.approx(before + 0.2, abs=0.02)
 
 
-def test_a_joint_arrives_although_it_lags_behind_a_motion_at_full_speed(
+def test_joint_arrives_after_lagging_behind_a_fast_motion(
     nao: Any,
 ) -> None:
-    """The set-point stays where the motion has led it when the motion has ended."""
+    """The set-point stays at the end of the motion when the motion ends."""
     arrived, commanded = nao.run("""
         motion.angleInterpolationWithSpeed("HeadYaw", -0.3, 1.0)
         motion.angleInterpolationWithSpeed("HeadYaw", 0.1, 1.0)
@@ -40,7 +40,7 @@ def test_a_joint_arrives_although_it_lags_behind_a_motion_at_full_speed(
     assert arrived == pytest.approx(0.1, abs=0.01)
 
 
-def test_a_hand_opens_and_closes(nao: Any) -> None:
+def test_hand_opens_and_closes(nao: Any) -> None:
     opened, closed = nao.run("""
         motion.openHand("LHand")
         opened = motion.getAngles("LHand", True)[0]
@@ -51,7 +51,7 @@ def test_a_hand_opens_and_closes(nao: Any) -> None:
     assert closed < 0.2
 
 
-def test_senses_that_nothing_stirs_answer_with_their_rest(nao: Any) -> None:
+def test_unstimulated_sensors_return_their_rest_values(nao: Any) -> None:
     distances, touched, subscribers, unknown = nao.run("""
         sonar = session.service("ALSonar")
         sonar.subscribe("me")
@@ -70,7 +70,7 @@ def test_senses_that_nothing_stirs_answer_with_their_rest(nao: Any) -> None:
     assert "me" in unknown
 
 
-def test_a_volume_is_kept_and_a_microphone_refused(nao: Any) -> None:
+def test_volume_is_stored_and_recording_is_refused(nao: Any) -> None:
     volume, muted, refused, wrong = nao.run("""
         device = session.service("ALAudioDevice")
         device.setOutputVolume(40)
@@ -87,7 +87,7 @@ def test_a_volume_is_kept_and_a_microphone_refused(nao: Any) -> None:
     assert wrong is not None
 
 
-def test_an_animated_text_is_said_without_its_marks(nao: Any) -> None:
+def test_animated_text_is_spoken_without_its_tags(nao: Any) -> None:
     assert (
         nao.run("""
         said = []
@@ -105,7 +105,7 @@ def test_an_animated_text_is_said_without_its_marks(nao: Any) -> None:
     )
 
 
-def test_free_feet_are_refused_and_a_target_of_a_hand_is_reached(nao: Any) -> None:
+def test_free_feet_are_refused_and_a_hand_target_is_reached(nao: Any) -> None:
     free, goal, found = nao.run("""
         posture.goToPosture("StandInit", 1.0)
         motion.wbEnable(True)

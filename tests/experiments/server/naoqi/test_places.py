@@ -1,4 +1,4 @@
-"""Ways to places, and rest."""
+"""Cartesian motions of torso and arms, and rest."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -24,7 +24,7 @@ class Nao(InProcess):
         return self.ask(service)(method, *args)
 
     def do(self, service: str, method: str, *args: object) -> Any:
-        """Call a method, and run the robot until it has ended."""
+        """Call a method, and run the robot until the call ends."""
         future = self.begin(service, method, *args)
         for _ in range(2000):
             if future.done():
@@ -54,9 +54,7 @@ def nao(shared: Nao) -> Nao:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("frame", [1, 2])
-def test_the_torso_goes_as_far_in_the_world_as_in_the_robots_frame(
-    nao: Nao, frame: int
-) -> None:
+def test_torso_moves_equally_in_world_and_robot_frame(nao: Nao, frame: int) -> None:
     goal = nao.motion("getPosition", "Torso", frame, False)
     goal[1] -= 0.05
     nao.do("ALMotion", "positionInterpolations", "Torso", frame, goal, 7, 1.5)
@@ -70,7 +68,7 @@ def test_the_torso_goes_as_far_in_the_world_as_in_the_robots_frame(
 
 
 @pytest.mark.slow
-def test_a_robot_whose_torso_is_led_down_stays_on_its_feet(nao: Nao) -> None:
+def test_robot_keeps_standing_when_its_torso_is_lowered(nao: Nao) -> None:
     """Its joints arrive together; one after another they would topple it."""
     low = [1, 0, 0, 0.0, 0, 1, 0, 0.0, 0, 0, 1, 0.25]
     nao.motion("setTransforms", "Torso", 2, low, 0.2, 63)
@@ -78,11 +76,11 @@ def test_a_robot_whose_torso_is_led_down_stays_on_its_feet(nao: Nao) -> None:
     torso = nao.motion("getPosition", "Torso", 2, True)
     assert torso[2] == pytest.approx(0.25, abs=0.005)
     tilt = nao.motion("getTransform", "Torso", 1, True)
-    assert abs(tilt[8]) < np.deg2rad(5.0)  # and the torso is upright in the world
+    assert abs(tilt[8]) < np.deg2rad(5.0)  # the torso is upright in the world
 
 
 @pytest.mark.slow
-def test_the_torso_goes_only_as_far_as_the_legs_allow(nao: Nao) -> None:
+def test_torso_motion_is_limited_by_the_legs(nao: Nao) -> None:
     before = nao.motion("getPosition", "Torso", 2, False)
     goal = [*before[:2], before[2] + 0.2, *before[3:]]
     nao.do("ALMotion", "positionInterpolations", "Torso", 2, goal, 63, 1.5)
@@ -93,7 +91,7 @@ def test_the_torso_goes_only_as_far_as_the_legs_allow(nao: Nao) -> None:
 
 
 @pytest.mark.slow(covers=True)
-def test_an_arm_goes_as_near_as_it_can(nao: Nao) -> None:
+def test_unreachable_arm_target_is_approached(nao: Nao) -> None:
     before = nao.motion("getPosition", "LArm", 0, True)[:3]
     goal = [before[0] + 0.25, *before[1:]]  # the arm is 0.22 m long
     nao.do(
@@ -109,7 +107,7 @@ def test_an_arm_goes_as_near_as_it_can(nao: Nao) -> None:
 
 
 @pytest.mark.slow
-def test_an_arm_keeps_its_place_while_the_torso_sways(nao: Nao) -> None:
+def test_hand_keeps_its_position_while_the_torso_sways(nao: Nao) -> None:
     torso = nao.motion("getPosition", "Torso", 2, False)
     hand = nao.motion("getPosition", "LArm", 2, False)
     aside = [torso[0], torso[1] + 0.03, *torso[2:]]
@@ -128,7 +126,7 @@ def test_an_arm_keeps_its_place_while_the_torso_sways(nao: Nao) -> None:
 
 
 @pytest.mark.slow
-def test_a_robot_at_rest_is_in_crouch_though_its_arms_hang(nao: Nao) -> None:
+def test_resting_robot_is_in_crouch_with_hanging_arms(nao: Nao) -> None:
     nao.do("ALMotion", "rest")
     nao.run(2.0)
     assert nao.begin("ALRobotPosture", "getPosture") == "Crouch"

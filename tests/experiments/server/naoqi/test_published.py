@@ -1,4 +1,4 @@
-"""Every published method does something, stores something, or says that it does not."""
+"""Every published method acts, stores a value, or refuses with a message."""
 
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -44,21 +44,21 @@ def _arguments(service: str, name: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("service", sorted(KINDS))
-def test_every_method_answers_or_refuses_in_words(
+def test_every_method_answers_or_refuses_with_a_message(
     world: InProcess, service: str
 ) -> None:
     for name in methods_of(KINDS[service]):
         try:
             answer = world.ask(service)(name, *_arguments(service, name))
         except TestbedError as error:
-            assert str(error)  # noqa: PT017  # any other error fails
+            assert str(error)  # noqa: PT017  # any other exception fails
             continue
         if isinstance(answer, Future):
             answer.cancel()
 
 
 @pytest.mark.parametrize("service", sorted(PUBLISHED))
-def test_a_method_without_its_part_says_so(world: InProcess, service: str) -> None:
+def test_method_without_its_part_is_refused(world: InProcess, service: str) -> None:
     for one in PUBLISHED[service]:
         if one.missing_part:
             with pytest.raises(TestbedError) as caught:
@@ -67,7 +67,7 @@ def test_a_method_without_its_part_says_so(world: InProcess, service: str) -> No
 
 
 @pytest.mark.parametrize("service", sorted(KINDS))
-def test_what_is_stored_is_returned(world: InProcess, service: str) -> None:
+def test_stored_value_is_returned(world: InProcess, service: str) -> None:
     methods = methods_of(KINDS[service])
     ask = world.ask(service)
     for setter in methods:
@@ -81,7 +81,7 @@ def test_what_is_stored_is_returned(world: InProcess, service: str) -> None:
                 before = ask(getter)
                 ask(setter, before)
             except TestbedError:
-                continue  # refused, or of one of several things
+                continue  # refused, or one of several values
             assert ask(getter) == before
             if isinstance(before, bool):
                 ask(setter, not before)

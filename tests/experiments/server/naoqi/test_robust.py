@@ -1,4 +1,4 @@
-"""Clients that die, hang or send garbage harm nobody."""
+"""Clients that are killed, hang or send garbage do not affect others."""
 
 import socket
 import time
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow(covers=True)  # a server and programs: processes
 PATIENCE_S = 20.0
 
 
-def test_a_client_that_is_killed_gives_its_joints_back(nao: Any) -> None:
+def test_killed_client_releases_its_joints(nao: Any) -> None:
     dead = nao.start("""
         session.service("ALResourceManager").acquireResource("Arms", "Lost", "", 1)
         motion.angleInterpolation("HeadYaw", 0.2, 500.0, True, _async=True)
@@ -96,23 +96,23 @@ def check_garbage(nao: Any, count: int) -> None:
     assert reached == [True, "Standing"]
 
 
-def test_garbage_is_refused_and_the_robot_goes_on(nao: Any) -> None:
+def test_garbage_is_refused_and_the_robot_continues(nao: Any) -> None:
     check_garbage(nao, 300)
 
 
 @pytest.mark.slow
-def test_ten_thousand_calls_of_garbage_harm_nobody(nao: Any) -> None:
+def test_ten_thousand_garbage_calls_affect_no_other_client(nao: Any) -> None:
     check_garbage(nao, 10_000)
 
 
-def test_a_huge_list_is_refused(nao: Any) -> None:
+def test_huge_list_is_refused(nao: Any) -> None:
     said = nao.run(f"""
         tell(refused(lambda: memory.insertData("k", [0.0] * {MAX_ITEMS + 1})))
     """)
     assert str(MAX_ITEMS) in said
 
 
-def test_bytes_that_are_no_message_end_that_connection_alone(nao: Any) -> None:
+def test_invalid_bytes_end_only_their_connection(nao: Any) -> None:
     host, port = nao.url.removeprefix("tcp://").split(":")
     with socket.create_connection((host, int(port))) as one:
         one.sendall(b"GET / HTTP/1.1\r\n\r\n" * 100)

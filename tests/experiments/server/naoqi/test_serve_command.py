@@ -1,4 +1,4 @@
-"""The command: what it refuses, what it warns of, how it ends."""
+"""The command `naoqi serve`: errors, warnings and exit."""
 
 import json
 import signal
@@ -27,7 +27,7 @@ print(app.session.service("ALMotion").ping(), flush=True)
 
 
 @pytest.mark.slow
-def test_beyond_loopback_it_warns_and_programs_reach_it(tmp_path: Path) -> None:
+def test_host_beyond_loopback_warns_and_accepts_programs(tmp_path: Path) -> None:
     json_file = tmp_path / "ended.json"
     served = serve(tmp_path, "--host", "0.0.0.0", "--json", str(json_file))
     port = served.url.rpartition(":")[2]
@@ -41,14 +41,14 @@ def test_beyond_loopback_it_warns_and_programs_reach_it(tmp_path: Path) -> None:
     served.process.send_signal(signal.SIGTERM)
     _, err = served.process.communicate(timeout=TIMEOUT_S)
     said = [line for line in ran.stdout.splitlines() if not line.startswith("[")]
-    assert said == ["8", "True"], ran.stderr  # but for what qi logs
+    assert said == ["8", "True"], ran.stderr  # except messages of qi
     assert "no authentication" in err
     assert served.process.returncode == 128 + signal.SIGTERM
     assert json.loads(json_file.read_text("utf-8"))["clients"] >= 1
 
 
 @pytest.mark.slow
-def test_it_ends_by_itself_with_0(tmp_path: Path) -> None:
+def test_command_ends_after_its_duration_with_0(tmp_path: Path) -> None:
     ran = subprocess.run(
         [
             *(sys.executable, "-m", "nao_testbed.experiments.cli", "naoqi", "serve"),
@@ -66,7 +66,7 @@ def test_it_ends_by_itself_with_0(tmp_path: Path) -> None:
     ended = json.loads(ran.stdout)
     assert ended["ended"] == "ended"
     assert ended["sim_s"] == pytest.approx(4.0)
-    assert ended["slots"] == 195, "the first 205, to the start posture, have no clock"
+    assert ended["slots"] == 195, "the 205 slots to the start posture are not timed"
 
 
 def test_messages(messages: Messages) -> None:
