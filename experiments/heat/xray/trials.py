@@ -40,7 +40,7 @@ from nao_testbed.experiments.common.options import (
     write_json,
 )
 from nao_testbed.experiments.common.progress import console_for, count_bar
-from nao_testbed.experiments.common.robot_setting import RobotSetting
+from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD, RobotSetting
 from nao_testbed.experiments.common.signals import exit_status, stop_reason
 from nao_testbed.experiments.heat.xray.standing_model import Assumptions
 from nao_testbed.experiments.heat.xray.suspects import (
@@ -68,8 +68,9 @@ LOAD_RANGE_KG = (0.05, 0.5)
 """Range of the load of half of the robots, on a link of `loads` or on the base."""
 MEASURED_S = 3.0
 """Averaging time of the true power at the end, in s."""
-MOVED_S = 8.0
-"""Standing time after the change of a set-point, in s."""
+MOVED_S, MOVE_DEG_S = 8.0, 0.5
+"""Standing time in s while and after a set-point moves at this speed in °/s: a jump
+makes the robot rock, which releases the friction of its gears."""
 SIZE_DEG, SHARE = 0.3, 0.1
 """Tolerances of a correct result: error in degrees, and relative error of a power."""
 RIGHT_W, RIGHT_SHARE = 0.05, 0.02
@@ -168,16 +169,21 @@ class Diagnosis:
 
 
 class _MovesSetPoint(ControllerWrapper):
-    """Controller with stiffness 1 and a settable shift of the set-points."""
+    """Controller with stiffness 1 that can shift set-points slowly."""
 
+    _goal: FloatArray | None = None
     _shift: FloatArray | None = None
 
     def move(self, shift: FloatArray) -> None:
-        self._shift = shift
+        self._goal, self._shift = shift, np.zeros_like(shift)
 
     def step(self, observation: Observation) -> Limits:
         limits = super().step(observation)
-        return limits if self._shift is None else replace(limits, shift=self._shift)
+        if self._goal is None or self._shift is None:
+            return limits
+        step = np.deg2rad(MOVE_DEG_S) * CONTROL_PERIOD
+        self._shift = self._shift + np.clip(self._goal - self._shift, -step, step)
+        return replace(limits, shift=self._shift)
 
 
 def drawn_setting(robot: Robot, cfg: TrialsCfg, k: int) -> RobotSetting:

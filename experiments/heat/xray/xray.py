@@ -266,7 +266,9 @@ def xray(
     if not standing.is_signed[motors].all():  # which way it would save is unknown
         return found
     error = suspects.error_of(worst)
-    return replace(found, saving=account.saving(worst, error.degrees))
+    return replace(
+        found, saving=account.saving(worst, error.degrees, suspects.friction)
+    )
 
 
 def undetermined(found: Xray) -> tuple[str, ...]:

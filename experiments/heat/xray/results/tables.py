@@ -53,11 +53,19 @@ def headline(found: Xray) -> str:
     saving = found.saving
     if saving is None:
         return text
-    if saving.saved_w <= 0.0:
+    low, high = saving.saved_range_w
+    if high <= 0.0:
         return f"{text} Shifting the set-point of {saving.joint} alone saves nothing."
     text += (
-        f" Shifting the set-point of {saving.joint} by {saving.set_point_deg:+.2f}° "
-        f"would save {_power(found, saving.saved_w)}"
+        f" Shifting the set-point of {saving.joint} slowly by "
+        f"{saving.set_point_deg:+.2f}° "
+    )
+    if low <= 0.0:
+        most = _power(found, high)
+        return f"{text}would save at most {most}, depending on the gear friction."
+    text += (
+        f"would save {_power(found, saving.saved_w)} ({_bare(found, low)} to "
+        f"{_bare(found, high)}, for half to twice the gear friction)"
     )
     if saving.cooler_k and not found.unit.is_relative:
         motor, kelvin = max(saving.cooler_k.items(), key=lambda item: item[1])
@@ -96,9 +104,12 @@ def advice_text(found: Xray) -> str:
 
 
 def _power(found: Xray, watts: float) -> str:
-    if found.unit.is_relative:
-        return f"{found.unit.text(watts, 0)} of the {found.unit.whole}"
-    return found.unit.text(watts)
+    whole = f" of the {found.unit.whole}" if found.unit.is_relative else ""
+    return _bare(found, watts) + whole
+
+
+def _bare(found: Xray, watts: float) -> str:
+    return found.unit.text(watts, 0 if found.unit.is_relative else 2)
 
 
 def _heat(found: Xray) -> str:

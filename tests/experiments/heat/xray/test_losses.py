@@ -145,6 +145,28 @@ def test_moved_the_other_way_it_heats(account: LegAccount) -> None:
     assert saving.saved_w < 0.0
 
 
+def test_gears_keep_the_torques_of_a_set_point_that_does_not_move(
+    model: StandingModel, suspects: Suspects
+) -> None:
+    still = np.zeros(len(model.robot.leg_joints))
+    legs = model.robot.motors_of(model.robot.leg_joints)
+    present = model.standing.effort[legs]
+    effort = settled_effort(model, suspects.fit, still, friction=1.0)
+    free = settled_effort(model, suspects.fit, still)
+    assert effort is not None
+    assert free is not None
+    assert_allclose(effort[legs], present, atol=0.02)
+    assert np.abs(free[legs] - present).max() > 0.05
+
+
+def test_the_range_of_a_saving_contains_it(account: LegAccount) -> None:
+    saving = account.saving(JOINT, DEGREES)
+    assert saving is not None
+    low, high = saving.saved_range_w
+    assert low <= saving.saved_w <= high
+    assert high - low > 0.01
+
+
 def test_springs_settle_where_the_servo_equation_holds(
     model: StandingModel, suspects: Suspects
 ) -> None:
