@@ -20,9 +20,9 @@ as springs,
     r = clip(r_now + k (θ - θ_now), ±f),
 
 are solved for angles and wrenches, with the set-point θ* of the misaligned joint moved
-slowly by minus its error. r is the friction of a gear, f its maximum and k its stiffness
-while it is stuck. Friction can take most of a saving: on a G1 whose ankle is off by 1.7°
-it is 0.5 W of 10 W.
+slowly by minus its error. r is the friction of a gear, f its maximum and k its
+stiffness while it is stuck. Friction can take most of a saving: on a G1 whose ankle is
+off by 1.7°, 10 W without friction are 0.8 W with it.
 """
 
 from dataclasses import dataclass
