@@ -33,11 +33,11 @@ class Heard:
     """Requests, console messages and errors of a page."""
 
     asked: list[str] = field(default_factory=list)
-    """Addresses of its requests."""
+    """URLs of its requests."""
     said: list[str] = field(default_factory=list)
-    """All that it writes to the console."""
+    """Its console messages."""
     faults: list[str] = field(default_factory=list)
-    """Errors of its scripts, and those that it writes to the console."""
+    """Errors of its scripts, and errors on the console."""
 
 
 def listen(page: "Page") -> Heard:

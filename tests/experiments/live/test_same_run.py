@@ -20,7 +20,7 @@ from tests.experiments.live.page.test_door import PROTOCOL
 from tests.experiments.live.page.test_page import run_live
 
 LEAST_ROWS = 100
-"""Rows of 20 ms that both must have: two seconds of a robot."""
+"""Rows of 20 ms required of both runs: two seconds of a robot."""
 LATEST_S = 180.0
 
 

@@ -17,7 +17,7 @@ from nao_testbed.experiments.report.write import ReportCfg, write_report
 from tests.experiments.common.recorded_runs import RecordedRuns
 
 MARKUP = "<b>bold</b>"
-"""A name that would change the page if it were taken for HTML."""
+"""Name that would change the page if it were not escaped."""
 
 
 @pytest.fixture(scope="session")

@@ -103,7 +103,7 @@ SWEEP: list[tuple[str, object]] = [
     ("name", None),
     ("versions", 3),
 ]
-"""Places in a file, and what is put there."""
+"""Places in a file, and the values written there."""
 
 
 def told(messages: Iterable[str], folder: Path) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Frame, Page, ViewportSize
 
 LATEST_MS = 120_000
-"""Ends what hangs: nothing here takes a tenth of it when the machine is idle."""
+"""Limit for hanging pages; an idle machine needs less than a tenth."""
 POLL_MS = 250
 SMALL: "ViewportSize" = {
     "width": 460,

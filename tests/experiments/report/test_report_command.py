@@ -21,7 +21,7 @@ Run = Callable[[str], tuple[int, str, str]]
 
 BOB, CLEO = Path(os.sep, "home", "bob"), Path(os.sep, "Users", "cleo.b")
 KERNEL = str(Path(os.sep, "proc"))
-"""A folder in which nobody can write."""
+"""A folder that is not writable."""
 
 
 @pytest.fixture(autouse=True)

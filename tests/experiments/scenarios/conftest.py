@@ -13,7 +13,7 @@ from nao_testbed.models import load_robot
 from tests.experiments.scenarios.helpers import HEAD, Load
 
 ROBOTS = cache(load_robot)
-"""A folder is read once for all tests: a robot never changes."""
+"""Each folder is read once for all tests, since robots are immutable."""
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 from nao_testbed.models.resources import ResourceKind, ResourceNode
 
 AT_MOST_S = 60.0
-"""Longest wait for something that should come soon, on a busy machine."""
+"""Longest wait for a quick event on a busy machine."""
 
 
 def small_tree() -> ResourceTree:

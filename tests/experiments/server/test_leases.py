@@ -26,7 +26,7 @@ from nao_testbed.models import BadInput
 from tests.experiments.server.helpers import eventually, small_tree
 
 LIVE_S = 1.0
-"""Time to live of an owner that falls silent."""
+"""Time to live of an owner that stops its signs of life."""
 
 
 class Harness(Protocol):

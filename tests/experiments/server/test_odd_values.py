@@ -96,7 +96,7 @@ NUMBERS = [
     ("/owner/requests", '{"resources": %s}'),
     ("/owner/requests", '{"resources": ["ball"], "mode": %s}'),
 ]
-"""Path and body; each is refused whatever odd number stands in it."""
+"""Path and body; each is refused with any invalid number in it."""
 NAMES = [
     ("/owners", '{"name": %s}'),
     ("/owner/requests", '{"resources": [%s]}'),
@@ -104,7 +104,7 @@ NAMES = [
     ("/resources", '{"name": "cup", "parent": %s}'),
     ("/authorise", '{"resource": %s}'),
 ]
-"""Likewise for odd names."""
+"""Path and body; each is refused with any invalid name in it."""
 ODD_NUMBERS = ['"5"', "true", "[1]", "{}", "NaN", "1e999", "-1", "9" * 400, "-1e400"]
 ODD_NAMES = [  # 1 MB is refused before reading
     json.dumps(name[:200] if isinstance(name, str) else name)

@@ -5,7 +5,7 @@ import pytest
 from tests.experiments.shared_robot.conftest import Couple, take
 
 GENTLE_RAD_S = 0.2
-"""As an arm settles; a servo that jumps to an old set-point takes 6 rad/s."""
+"""Speed of a settling arm; a servo that jumps to an old set-point reaches 6 rad/s."""
 
 
 @pytest.mark.slow

@@ -33,7 +33,7 @@ pytest.importorskip("qi", reason="qi is not installed: extra `naoqi`")
 pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
 
 WAIT_MS = 180_000
-"""A software renderer on a busy machine is slow."""
+"""Generous for a software renderer on a busy machine."""
 PROGRAM = """
 import sys
 import qi

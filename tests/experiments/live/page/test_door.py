@@ -34,7 +34,7 @@ class Served:
     key: str
     viser_port: int
     wanted: list[tuple[int, Action]]
-    """What was passed on to the robots."""
+    """Actions that were passed on to the robots."""
     api: PageApi
 
     @property

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
 
 WAIT_MS = 180_000
-"""A software renderer on a busy machine is slow."""
+"""Generous for a software renderer on a busy machine."""
 
 
 @dataclass

@@ -24,7 +24,7 @@ from nao_testbed.sim.robot import SimulatedRobot
 from .conftest import Endpoint
 
 HOME_S = 1.1
-"""Until the robot is home after the last write."""
+"""Time from the last write until the robot is home."""
 
 
 def shifted(robot: NaoqiRobot, by: float = 0.03) -> Command:

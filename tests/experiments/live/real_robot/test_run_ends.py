@@ -28,7 +28,7 @@ end = dcm.getTime(0) + 1000 * float(sys.argv[2])
 while dcm.getTime(0) < end:
     time.sleep(0.1)
 """
-"""A busy machine lets the robot's clock run slowly."""
+"""Program that waits on the robot's clock, which is slow on a busy machine."""
 
 
 @dataclass
@@ -119,8 +119,8 @@ def both(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Both]:
 
 
 HELD_RAD = 1e-3
-"""Let go by its last owner, a joint is held where it is by the endpoint's gate: within
-the lag of its servo of the set-point."""
+"""Joints without an owner are held by the endpoint's gate, within the servo lag of the
+set-point."""
 
 
 def check_is_home(rows: Any) -> None:

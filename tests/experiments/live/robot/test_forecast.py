@@ -119,7 +119,7 @@ def test_band_contains_later_forecasts(
     ends = np.array([one.degc[:, -1] for one in answers])  # (n, 3, n_joints)
     for i, (low, _, high) in enumerate(ends):
         later = ends[i:, 1]
-        message = f"told after {answers[i].physics_s} s"
+        message = f"forecast after {answers[i].physics_s} s"
         assert (later >= low - ATOL_LATER).all(), message
         assert (later <= high + ATOL_LATER).all(), message
     ankle = robot.setup.robot.joint_index("LAnklePitch")

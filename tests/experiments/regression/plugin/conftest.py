@@ -14,7 +14,7 @@ PLUGINS = (
     "nao_testbed.experiments.regression.plugin",
     "nao_testbed.experiments.scenarios.pytest_plugin",
 )
-"""Each pytest loads them by itself, to rewrite their assertions."""
+"""Each pytest imports these itself, to rewrite their assertions."""
 
 
 @pytest.fixture(autouse=True)

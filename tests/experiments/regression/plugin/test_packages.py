@@ -100,7 +100,7 @@ SENTENCES = {
     "test_no_assertion_is_needed": "fumbler raised KeyError: 'LKneePich' in step "
     "(bad_controllers.py:#) at 0.00 s.",
 }
-"""Test of the bad package to the sentence that it fails with; # is a number."""
+"""Expected message for each test of the bad package; # is a number."""
 
 
 @pytest.mark.slow

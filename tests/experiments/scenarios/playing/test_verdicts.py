@@ -66,7 +66,7 @@ FALLEN = {
     1: "happens: {fallen: true}, times: 1",
     2: "happens: {fallen: true}, times: 2",
 }
-"""So often; None: at least once."""
+"""Expectation by the number of times; None: at least once."""
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,11 @@ from tests.processes import go_on, pause
 pytest.importorskip("qi", reason="qi is not installed: extra `naoqi`")
 
 SPEED = 4.0
-"""Simulated seconds in a second: a robot that cannot keep its time, at 20, never
-sleeps, and its threads that answer programs wait for the interpreter: ten times longer.
+"""Simulated seconds per second. At 20, the server cannot keep real time and never
+sleeps, so its threads that answer programs become ten times slower.
 """
 TIMEOUT_S = 120.0
-"""For a program: far more than it takes, even where the machine is busy."""
+"""Limit for a program, generous even on a busy machine."""
 START = """
 import json, sys, time
 import qi

@@ -8,9 +8,9 @@ import pytest
 pytestmark = pytest.mark.slow(covers=True)  # a server and programs: processes
 
 ANGLE = 0.02
-"""In rad: friction and the encoder's step leave less of an error in a free joint."""
+"""Error in rad; friction and encoder resolution cause less in a free joint."""
 SLOT_S = 0.01
-"""A set-point is in force from the slot after the one in which it is computed."""
+"""A set-point takes effect in the slot after its computation."""
 
 
 def test_timed_motion_arrives_on_time(nao: Any) -> None:

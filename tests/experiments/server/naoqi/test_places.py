@@ -10,11 +10,11 @@ from nao_testbed.models import TestbedError
 from tests.experiments.server.naoqi.in_process import InProcess
 
 IK_TOLERANCE_M = 0.008
-"""Of where the torso is sent: eleven motors keep twelve axes of both feet nearly."""
+"""Commanded torso: eleven motors keep the twelve axes of both feet approximately."""
 TORSO_TOLERANCE_M = 0.016
-"""Of where the torso comes to: the servos give way under the shifted weight."""
+"""Measured torso: the servos deflect under the shifted weight."""
 HAND_TOLERANCE_M = 0.008
-"""Of a hand that keeps its place while the torso sways."""
+"""Measured hand while the torso sways."""
 
 
 class Nao(InProcess):

@@ -18,7 +18,7 @@ from tests.experiments.server.naoqi.in_process import InProcess
 
 KINDS = {kind.NAME: kind for kind in SERVICES}
 VALUES: dict[object, Any] = {number: 0.5, whole: 1, flag: True}
-"""Arguments by their type; the others are names."""
+"""Arguments by type; the other arguments are names."""
 
 
 @pytest.fixture(scope="module")

@@ -41,7 +41,7 @@ def test_killed_client_releases_its_joints(nao: Any) -> None:
 
 SIDE_BY_SIDE = 20
 PER_CALL_S = 0.05
-"""At most, on a machine with other work."""
+"""Upper limit on a busy machine."""
 GARBAGE = """
     import random
     rng = random.Random(1)

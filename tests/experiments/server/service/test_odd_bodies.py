@@ -31,7 +31,7 @@ ODD = [
     *("[" * n + "]" * n for n in (900, 960, 100_000)),
     '{"a":' * 500 + "1" + "}" * 500,
 ]
-"""JSON, or nearly."""
+"""Valid and almost valid JSON."""
 FIELDS = {
     "/resources": {"name": '"cup"', "parent": '"Objects"', "kind": '"exclusive"'},
     "/owners": {

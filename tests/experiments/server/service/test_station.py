@@ -73,7 +73,7 @@ def holders(link: ServerLink, name: str) -> list[str]:
     return [holding.owner for holding in row.holders]
 
 
-def who_has(link: ServerLink) -> dict[str, list[str]]:
+def holders_by_resource(link: ServerLink) -> dict[str, list[str]]:
     rows = link.snapshot().resources
     return {row.name: [holding.owner for holding in row.holders] for row in rows}
 
@@ -208,13 +208,13 @@ def test_file_with_an_error_changes_nothing(
     with ServerLink(url) as link, Client(url, "guest", time_to_live_s=60.0):
         link.install(RULES, "rules.yaml")
         assert link.start("look").runs
-        before = (link.installed(), who_has(link))
+        before = (link.installed(), holders_by_resource(link))
         for text, said in WRONG.items():
             good = "" if "behaviours" in text else "\nbehaviours: [{name: good}]"
             with pytest.raises(BadInput) as error:
                 link.install(text + good, "w.yaml")
             assert said in str(error.value), str(error.value)
-            assert (link.installed(), who_has(link)) == before
+            assert (link.installed(), holders_by_resource(link)) == before
         two = "behaviours:\n- {name: a, needs: [Hed]}\n- {name: b, policy: lok}\n"
         with pytest.raises(BadInput) as error:
             link.install(two, "w.yaml")

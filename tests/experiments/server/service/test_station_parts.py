@@ -58,7 +58,7 @@ IN_PARTS = behaviour(
         behaviour("step", "LLeg", "RLeg"),
     ),
 )
-"""The same, cut in parts."""
+"""The same behaviour, divided into parts."""
 STRICT = replace(IN_PARTS, needs_all_parts=True)
 
 

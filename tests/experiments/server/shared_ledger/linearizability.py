@@ -20,13 +20,13 @@ class Operation:
 
     kind: Literal["request", "release", "command"]
     leaves: tuple[str, ...] = ()
-    """Requested, or commanded (one)."""
+    """Requested leaves, or the commanded leaf."""
     token: int = 0
-    """Sequence number of the token that is released, or goes with the command."""
+    """Sequence number of the released token, or of the command's token."""
     begin: int
     end: int
     result: object
-    """Of a request: the token's sequence number, 0 if denied. Of a release and of a
+    """Request: the token's sequence number, 0 if denied. Release and
     command: None, or the reason for the refusal."""
 
 

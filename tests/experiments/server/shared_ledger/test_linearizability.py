@@ -31,7 +31,7 @@ N_HISTORIES = 60
 N_THREADS = 3
 N_CALLS = 4
 P_YIELD = 0.05
-"""Chance that a thread gives way at a line of the ledger."""
+"""Probability that a thread yields at a line of the ledger."""
 MakeFront = Callable[..., SharedLedger]
 
 
