@@ -1,4 +1,4 @@
-"""Standing problems of the NAO, and a robot of springs on ground that does not give."""
+"""Standing problems of the NAO, and a robot of springs on rigid ground."""
 
 import dataclasses
 
@@ -28,7 +28,7 @@ def standing_problem(
     friction: float = 0.5,
     feet: tuple[str, ...] | None = None,
 ) -> StandingProblem:
-    """Return the problem of a robot that stands on its soles, or on some of them."""
+    """Return the problem of a robot standing on its soles, or on some of them."""
     points = sole_points(robot)
     dynamics = Dynamics(robot, points)
     dynamics.update(robot.posture("PoseInit").angles if q is None else q)
@@ -44,7 +44,7 @@ def standing_problem(
 
 
 def drawn_problem(robot: Robot, seed: int, friction: float) -> StandingProblem:
-    """Return a drawn posture with bent legs, leaning soles and motors of any heat."""
+    """Return a random posture with bent legs, tilted soles and random weights."""
     rng = np.random.default_rng(seed)
     posture = ("Stand", "PoseInit", "Crouch", "StandZero")[rng.integers(4)]
     q = robot.posture(posture).angles.copy()
@@ -80,11 +80,11 @@ def upright(robot: Robot, posture: str) -> FloatArray:
 
 
 class SpringRobot:
-    """Joints are springs, soles stick, and nothing else gives.
+    """Robot whose joints are springs and whose soles stick; all else is rigid.
 
-    The soles leave the leg joints only those small turns N z that keep both where they
-    are. In equilibrium the torques kp (s + δ - N z) do along each of them the work of
-    any torques that carry the robot.
+    The fixed soles leave the leg joints only the small motions N z. In equilibrium the
+    torques kp (s + δ - N z) do the same work along each of them as any torques that
+    support the robot.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class SpringRobot:
         self._motors = np.unique(robot.servo_of_joint[legs])
         inner = problem.sharing @ problem.contact_map @ null_space(problem.base_map)
         inner = inner[self._motors]
-        self._free = null_space(inner.T)  # (leg motors, k): what the soles leave
+        self._free = null_space(inner.T)  # (leg motors, k): motions with fixed soles
         balanced, *_ = np.linalg.lstsq(problem.base_map, problem.weight)
         effort = problem.effort(np.asarray(balanced, dtype=np.float64).reshape(-1, 3))
         self._carrying = problem.motor_effort(effort)[self._motors]

@@ -1,4 +1,4 @@
-"""Least squares in round friction cones: against a cone programme, and by law."""
+"""Least squares in circular friction cones: against a cone programme, and laws."""
 
 import cvxpy as cp
 import numpy as np
@@ -27,7 +27,7 @@ def drawn(seed: int, n: int = 4) -> tuple[FloatArray, FloatArray]:
 def reference(
     A: FloatArray, b: FloatArray, friction: float, others: FloatArray
 ) -> float:
-    """Return the least cost."""
+    """Return the minimum cost."""
     f, p = cp.Variable((A.shape[1] // 3, 3)), cp.Variable(others.shape[1])
     flat = cp.reshape(f, (A.shape[1],), order="C")
     rules = [cp.norm(f[:, :2], 2, axis=1) <= friction * f[:, 2], p >= 0]
@@ -39,7 +39,7 @@ def reference(
 @pytest.mark.slow
 @settings(max_examples=10)
 @given(seed=seeds, friction=st.floats(0.05, 1.5))
-def test_they_agree_with_the_cone_programme(seed: int, friction: float) -> None:
+def test_solutions_agree_with_the_cone_programme(seed: int, friction: float) -> None:
     A, b = drawn(seed)
     others = np.random.default_rng(seed + 1).normal(size=(len(A), 2))
     least = reference(A, b, friction, np.zeros((len(A), 1)))
@@ -53,7 +53,7 @@ def test_they_agree_with_the_cone_programme(seed: int, friction: float) -> None:
 
 @settings(max_examples=50)
 @given(seed=seeds, friction=st.floats(0.1, 1.5))
-def test_no_ray_of_a_cone_leads_down(seed: int, friction: float) -> None:
+def test_no_ray_of_a_cone_descends(seed: int, friction: float) -> None:
     A, b = drawn(seed)
     forces = solve_in_cones(A, b, friction, gap=1e-7)
     assert (np.hypot(*forces[:, :2].T) <= friction * forces[:, 2] + 1e-9).all()
@@ -73,5 +73,5 @@ def test_rays_lie_on_the_cone(count: int) -> None:
     assert_allclose(np.hypot(rays[:, 0], rays[:, 1]), 0.7 * rays[:, 2])
 
 
-def test_without_contacts_there_are_no_forces() -> None:
+def test_no_contacts_give_no_forces() -> None:
     assert solve_in_cones(np.zeros((3, 0)), np.ones(3), 0.5).shape == (0, 3)

@@ -1,4 +1,4 @@
-"""The contact forces of least joule loss: against a cone programme, and by law."""
+"""Contact forces of least joule loss: against a cone programme, and laws."""
 
 import dataclasses
 import sys
@@ -27,8 +27,8 @@ from tests.controllers.heat_minimization.standing import (
 NAO = load_robot()
 LEGS = [NAO.joint_index(name) for name in NAO.leg_joints]
 RTOL = 3e-4
-"""Of the loss, where friction is used up: rounds of rays end, and heavy rows let go of
-B f = h a little."""
+"""Of the loss, at the friction limit: ray refinement ends early, and the weighted rows
+relax B f = h a little."""
 
 leans = st.floats(-0.05, 0.05)
 seeds = st.integers(0, 2**32 - 1)
@@ -44,7 +44,7 @@ def near_posture(seed: int, largest_rad: float) -> np.ndarray:
 @pytest.mark.slow
 @settings(max_examples=25)
 @given(seed=seeds, x=leans, y=leans)
-def test_it_agrees_with_the_cone_programme(seed: int, x: float, y: float) -> None:
+def test_loss_agrees_with_the_cone_programme(seed: int, x: float, y: float) -> None:
     problem = standing_problem(
         NAO, near_posture(seed, 0.03), np.array((x, y, 1.0)), friction=0.6
     )
@@ -59,8 +59,8 @@ def test_it_agrees_with_the_cone_programme(seed: int, x: float, y: float) -> Non
 
 
 @pytest.mark.parametrize("friction", [0.15, 0.5])
-def test_it_agrees_where_friction_is_used_up(friction: float) -> None:
-    """Pyramids of eight rays were up to 20 % above, and could not balance three."""
+def test_loss_agrees_at_the_friction_limit(friction: float) -> None:
+    """Pyramids of eight rays were up to 20 % above, and failed to balance three."""
     agreed = 0
     for seed in range(8):
         problem = drawn_problem(NAO, seed, friction)
@@ -72,19 +72,19 @@ def test_it_agrees_where_friction_is_used_up(friction: float) -> None:
         assert ours.is_balanced
         assert_allclose(ours.loss_w, reference.loss_w, rtol=RTOL, atol=1e-5)
         agreed += 1
-    assert agreed >= 4, "few of them stand: the test shows nothing"
+    assert agreed >= 4, "too few of the drawn problems are balanced"
 
 
 @pytest.mark.parametrize("posture", ["Stand", "PoseInit", "StandZero", "Crouch"])
-def test_postures_of_the_table_agree(posture: str) -> None:
+def test_table_postures_agree_with_the_cone_programme(posture: str) -> None:
     problem = standing_problem(NAO, NAO.posture(posture).angles)
     ours, reference = solve_least_loss(problem), solve_least_loss_reference(problem)
     assert_allclose(ours.loss_w, reference.loss_w, rtol=1e-3, atol=1e-5)
     assert_allclose(ours.motor_effort, reference.motor_effort, atol=2e-3)
 
 
-def test_the_least_of_the_posture_of_es2659053() -> None:
-    """PyBullet's robot with set-points shifted by hand stood at 0.66 N²m²."""
+def test_least_loss_of_the_es2659053_posture() -> None:
+    """PyBullet's robot with set-points shifted by hand needed 0.66 N²m²."""
     least = solve_least_loss(standing_problem(NAO))
     legs = joule_loss(NAO) > 0.0
     assert_allclose(np.sum(least.motor_effort[legs] ** 2), 0.66, atol=0.02)
@@ -92,8 +92,8 @@ def test_the_least_of_the_posture_of_es2659053() -> None:
 
 @settings(max_examples=25)
 @given(seed=seeds)
-def test_no_other_forces_cost_less(seed: int) -> None:
-    """Any change that carries the same and stays in the cones makes more heat."""
+def test_no_other_forces_have_less_loss(seed: int) -> None:
+    """Any feasible change that keeps the balance makes more heat."""
     problem = standing_problem(NAO, near_posture(seed, 0.02))
     least = solve_least_loss(problem)
     inner = null_space(problem.base_map)
@@ -109,7 +109,9 @@ def test_no_other_forces_cost_less(seed: int) -> None:
 
 @settings(max_examples=25)
 @given(seed=seeds, friction=st.floats(0.1, 1.5))
-def test_forces_carry_the_robot_within_their_cones(seed: int, friction: float) -> None:
+def test_forces_balance_the_robot_within_friction_cones(
+    seed: int, friction: float
+) -> None:
     problem = standing_problem(NAO, near_posture(seed, 0.03), friction=friction)
     least = solve_least_loss(problem)
     level = np.hypot(least.forces[:, 0], least.forces[:, 1])
@@ -120,14 +122,14 @@ def test_forces_carry_the_robot_within_their_cones(seed: int, friction: float) -
         assert_allclose(least.effort, problem.effort(least.forces), atol=1e-12)
 
 
-def test_a_robot_that_must_fall_is_not_balanced() -> None:
+def test_robot_that_must_fall_is_not_balanced() -> None:
     lying = standing_problem(NAO, up=np.array((1.0, 0.0, 0.05)))
     assert not solve_least_loss(lying).is_balanced
     with pytest.raises(BadInput, match="no contact forces"):
         solve_least_loss_reference(lying)
 
 
-def test_without_cvxpy_the_reference_says_what_to_install(
+def test_missing_cvxpy_names_the_extra_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "cvxpy", None)
@@ -135,14 +137,14 @@ def test_without_cvxpy_the_reference_says_what_to_install(
         solve_least_loss_reference(standing_problem(NAO))
 
 
-def test_without_contacts_nothing_carries() -> None:
+def test_no_contacts_give_no_balance() -> None:
     least = solve_least_loss(standing_problem(NAO, feet=()))
     assert not least.is_balanced
     assert least.forces.shape == (0, 3)
 
 
-def test_on_one_foot_there_is_nothing_to_choose() -> None:
-    """Six equations for one wrench: any forces of that sole give the same torques."""
+def test_torques_on_one_foot_are_unique() -> None:
+    """Six equations for one wrench: any balanced forces give the same torques."""
     q = NAO.posture("PoseInit").angles.copy()
     for name, turn in (("LHipRoll", 0.17), ("LAnkleRoll", -0.17)):
         q[NAO.joint_index(name)] += turn  # its weight over the left foot
@@ -151,7 +153,7 @@ def test_on_one_foot_there_is_nothing_to_choose() -> None:
     assert_allclose(inner, 0.0, atol=1e-12)
 
 
-def test_mirrored_robots_cost_the_same() -> None:
+def test_mirrored_joints_have_mirrored_torques() -> None:
     least = solve_least_loss(standing_problem(NAO))
     T = dict(zip(NAO.motor_names, least.motor_effort, strict=True))
     for name in ("HipPitch", "KneePitch", "AnklePitch"):
@@ -160,12 +162,12 @@ def test_mirrored_robots_cost_the_same() -> None:
         assert_allclose(T["L" + name], -T["R" + name], atol=1e-4)
 
 
-def test_a_robot_without_feet_cannot_stand(two_leg: Robot) -> None:
+def test_robot_without_feet_is_rejected(two_leg: Robot) -> None:
     with pytest.raises(BadInput, match="feet"):
         sole_points(dataclasses.replace(two_leg, feet=()))
 
 
-def test_the_loss_is_that_of_the_legs_alone() -> None:
+def test_loss_counts_the_legs_only() -> None:
     """c = R / K² of the identified motors; 0.8214 for a pitch joint: 12.0 Ω, 3.8²."""
     loss = dict(zip(NAO.motor_names, joule_loss(NAO), strict=True))
     assert loss["HeadYaw"] == 0.0

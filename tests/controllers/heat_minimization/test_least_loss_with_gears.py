@@ -1,4 +1,4 @@
-"""The least loss when stuck gears help: against a cone programme, and by law."""
+"""Least loss with gear friction: against a cone programme, and laws."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def reference(problem: StandingProblem, gear: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("posture", ["PoseInit", "Stand", "StandZero", "Crouch"])
-def test_it_agrees_with_the_cone_programme(posture: str) -> None:
+def test_power_agrees_with_the_cone_programme(posture: str) -> None:
     problem = standing_problem(NAO, NAO.posture(posture).angles)
     ours = least_power_with_gears(problem, GEAR)
     assert ours is not None
@@ -43,8 +43,8 @@ def test_it_agrees_with_the_cone_programme(posture: str) -> None:
 
 
 @pytest.mark.parametrize("friction", [0.15, 0.3])
-def test_it_agrees_where_friction_is_used_up(friction: float) -> None:
-    """Pyramids of eight rays were up to 28 % above, and could not balance two."""
+def test_power_agrees_at_the_friction_limit(friction: float) -> None:
+    """Pyramids of eight rays were up to 28 % above, and failed to balance two."""
     agreed = 0
     for seed in range(8):
         problem = drawn_problem(NAO, seed, friction)
@@ -55,7 +55,7 @@ def test_it_agrees_where_friction_is_used_up(friction: float) -> None:
         assert ours is not None
         assert_allclose(ours, least, rtol=3e-4, atol=1e-4)
         agreed += 1
-    assert agreed >= 4, "few of them stand: the test shows nothing"
+    assert agreed >= 4, "too few of the drawn problems are balanced"
 
 
 def test_gears_without_friction_change_nothing() -> None:
@@ -65,14 +65,14 @@ def test_gears_without_friction_change_nothing() -> None:
     assert_allclose(ours, solve_least_loss(problem).loss_w, rtol=1e-6)
 
 
-def test_more_friction_never_costs_more() -> None:
+def test_more_gear_friction_never_costs_more() -> None:
     problem = standing_problem(NAO)
     powers = [least_power_with_gears(problem, k * GEAR) or 0.0 for k in (0.2, 0.6, 1.0)]
     assert powers[0] > powers[1] > powers[2] > 0.0
     assert least_power_with_gears(problem, 100.0 * GEAR) == pytest.approx(0.0, abs=1e-9)
 
 
-def test_a_motor_whose_joint_leans_on_its_stop_costs_nothing() -> None:
+def test_motor_with_unlimited_friction_has_no_loss() -> None:
     problem, help_nm = standing_problem(NAO), GEAR.copy()
     with_gears = least_power_with_gears(problem, GEAR) or 0.0
     help_nm[NAO.motor_names.index("LKneePitch")] = np.inf
@@ -82,7 +82,7 @@ def test_a_motor_whose_joint_leans_on_its_stop_costs_nothing() -> None:
     assert ours < with_gears
 
 
-def test_a_robot_that_must_fall_has_none() -> None:
+def test_robot_that_must_fall_has_no_least_power() -> None:
     lying = standing_problem(NAO, up=np.array((1.0, 0.0, 0.05)))
     assert least_power_with_gears(lying, GEAR) is None
 

@@ -1,4 +1,4 @@
-"""The relief of legs on a slope: forces stand on the soles, not on the horizon."""
+"""Relief of legs on a slope: forces are normal to the soles, not to the horizon."""
 
 import numpy as np
 import pytest
@@ -15,8 +15,8 @@ ATOL_N = 1.0
 
 
 @pytest.mark.parametrize("slope_deg", [0.0, 10.0, -10.0])
-def test_normal_forces_are_those_of_the_slope(slope_deg: float) -> None:
-    """Soles bear W cos(slope) along their normals and W sin(slope) along the ground."""
+def test_normal_forces_follow_the_slope(slope_deg: float) -> None:
+    """Soles bear W cos(slope) normal to the ground and W sin(slope) along it."""
     slope = np.deg2rad(slope_deg)
     up = np.array((np.sin(slope), 0.0, np.cos(slope)))
     relief = LegRelief(NAO, friction=0.5)

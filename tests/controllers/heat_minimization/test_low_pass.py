@@ -1,4 +1,4 @@
-"""A low pass forgets the past by e each time constant, however time is cut."""
+"""Low pass: the step response does not depend on the time steps."""
 
 import numpy as np
 from hypothesis import given
@@ -11,7 +11,7 @@ T_S = 0.5
 SECONDS = st.lists(st.floats(0.0, 2.0), min_size=1, max_size=20)
 
 
-def test_the_first_values_are_taken_as_they_are() -> None:
+def test_first_values_initialise_the_filter() -> None:
     low_pass = LowPass(2, T_S)
     assert_array_equal(low_pass.value, [0.0, 0.0])
     assert low_pass.step(7.0, np.array([3.0, -4.0])) == 0.0
@@ -19,7 +19,7 @@ def test_the_first_values_are_taken_as_they_are() -> None:
 
 
 @given(SECONDS)
-def test_a_step_is_followed_as_exp_of_time_says(seconds: list[float]) -> None:
+def test_step_response_is_exponential_in_time(seconds: list[float]) -> None:
     """The closed form, for any division of the time."""
     low_pass = LowPass(1, T_S)
     low_pass.step(0.0, np.zeros(1))
@@ -28,7 +28,7 @@ def test_a_step_is_followed_as_exp_of_time_says(seconds: list[float]) -> None:
     assert_allclose(low_pass.value, 1.0 - np.exp(-sum(seconds) / T_S), atol=1e-12)
 
 
-def test_a_step_back_in_time_changes_nothing() -> None:
+def test_step_back_in_time_changes_nothing() -> None:
     low_pass = LowPass(1, T_S)
     low_pass.step(1.0, np.zeros(1))
     assert low_pass.step(0.5, np.ones(1)) == 0.0

@@ -1,5 +1,5 @@
-"""`minheat` on a robot of springs: it ends the fight of the legs, and keeps its hands
-off a robot that moves.
+"""`minheat` on a robot of springs: it removes internal leg forces and pauses
+while the robot moves.
 """
 
 import dataclasses
@@ -47,7 +47,7 @@ def minheat(**cfg: object) -> MinHeat:
 
 
 class Run:
-    """A controller on a robot of springs."""
+    """Runs a controller on a robot of springs."""
 
     def __init__(self, robot: SpringRobot, controller: MinHeat) -> None:
         self.robot, self.controller = robot, controller
@@ -69,25 +69,25 @@ class Run:
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_it_reaches_the_least_heat_within_20_seconds(seed: int) -> None:
+def test_minheat_reaches_least_heat_within_20_s(seed: int) -> None:
     robot = misaligned(seed)
     run = Run(robot, minheat(shift=NO_GEAR))
     before = run.loss_w
     run.run(20.0)
     least = solve_least_loss_reference(robot.problem)
-    assert before > 5.0 * least.loss_w, "no fight: the test shows nothing"
+    assert before > 5.0 * least.loss_w, "no internal forces to remove"
     assert run.loss_w <= 1.02 * least.loss_w
     assert np.rad2deg(np.abs(run.shift).max()) <= 3.0
-    assert run.controller.flag_counts["moving"] == 5  # its own shift is no motion
+    assert run.controller.flag_counts["moving"] == 5  # its own shift is not a motion
 
 
-def test_its_state_tells_the_distance_to_the_limit() -> None:
+def test_state_reports_the_distance_to_the_minimum() -> None:
     robot = misaligned(1)
     controller = minheat(shift=NO_GEAR)
     assert np.isnan(controller.signals).all()
     run = Run(robot, controller)
     before = run.loss_w
-    run.run(0.52)  # 0.5 s of calm, then the first look
+    run.run(0.52)  # 0.5 s of calm, then the first update
     first = controller.state
     assert first is not None
     least = solve_least_loss_reference(robot.problem)
@@ -103,8 +103,8 @@ def test_its_state_tells_the_distance_to_the_limit() -> None:
 
 
 @pytest.mark.requirement("JD-25")
-def test_its_panel_shows_present_and_least_forces_of_the_soles() -> None:
-    """Forces of the reference solver, foot by foot, in one plane; they carry it."""
+def test_panel_shows_present_and_least_forces_of_the_soles() -> None:
+    """Forces agree with the reference solver per foot, and sum to the weight."""
     robot = misaligned(1)
     controller = minheat(shift=NO_GEAR)
     assert controller.panel().rows == ()
@@ -118,7 +118,7 @@ def test_its_panel_shows_present_and_least_forces_of_the_soles() -> None:
     least = solve_least_loss_reference(present.problem).forces
     least = least.reshape(2, 4, 3).sum(axis=1)
     assert_allclose(state.least_forces, least, atol=0.01)
-    assert abs(now - least).max() > 2.0, "no fight: the test shows nothing"
+    assert abs(now - least).max() > 2.0, "no internal forces to remove"
     panel = check_panel(controller.panel())
     assert [row.name for row in panel.rows[2:4]] == ["LFoot, normal", "RFoot, ahead"]
     shown = np.array([row.values for row in panel.rows]).reshape(2, 3, 2)
@@ -130,7 +130,7 @@ def test_its_panel_shows_present_and_least_forces_of_the_soles() -> None:
 
 
 @pytest.mark.requirement("JD-25")
-def test_settings_of_its_panel_are_taken_over() -> None:
+def test_panel_settings_are_applied() -> None:
     run = Run(misaligned(1), minheat(shift=NO_GEAR))
     run.controller.change_setting("calm_s", 5)
     assert run.controller.cfg.calm_s == 5.0
@@ -152,8 +152,8 @@ def test_settings_of_its_panel_are_taken_over() -> None:
         run.controller.change_setting("calm", 1.0)
 
 
-def test_joints_of_the_arms_are_not_shifted() -> None:
-    """Their motors give torque too, but make no heat of the legs."""
+def test_arm_joints_are_not_shifted() -> None:
+    """Their motors give torque too, but make no heat in the legs."""
     run = Run(misaligned(1), minheat())
     current = run.robot.motor_effort(run.shift)
     arm = NAO.motor_names.index("LShoulderPitch")
@@ -163,8 +163,8 @@ def test_joints_of_the_arms_are_not_shifted() -> None:
     assert run.shift[NAO.joint_index("LShoulderPitch")] == 0.0
 
 
-def test_it_looks_once_a_period() -> None:
-    """Ten times a second from 0.5 s of calm on."""
+def test_minheat_updates_once_per_period() -> None:
+    """Ten times a second, starting after 0.5 s of calm."""
     run, moves = Run(misaligned(1), minheat()), 0
     for _ in range(100):
         before = run.shift
@@ -173,7 +173,7 @@ def test_it_looks_once_a_period() -> None:
     assert 14 <= moves <= 16
 
 
-def test_a_hot_motor_is_relieved_first() -> None:
+def test_hot_motor_is_relieved_first() -> None:
     ankle = NAO.motor_names.index("LAnklePitch")
     hot = np.full(len(NAO.motors), 35.0)
     cool, hot_run = (Run(misaligned(2), minheat(shift=NO_GEAR)) for _ in range(2))
@@ -182,11 +182,11 @@ def test_a_hot_motor_is_relieved_first() -> None:
     hot_run.run(20.0, temperature=hot)
     T = [run.robot.motor_effort(run.shift)[ankle] for run in (cool, hot_run)]
     assert abs(T[1]) < 0.6 * abs(T[0])
-    assert hot_run.loss_w > cool.loss_w  # and others pay for it
+    assert hot_run.loss_w > cool.loss_w  # and other motors make more heat
 
 
-def test_present_forces_explain_the_motors() -> None:
-    """A robot whose model is off: the torques of the motors are kept all the same."""
+def test_present_forces_explain_the_motor_torques() -> None:
+    """The motor torques are reproduced even with a wrong gravity model."""
     problem = standing_problem(NAO)
     robot = misaligned(4)
     T = robot.motor_effort(np.zeros(len(NAO.joints)))
@@ -201,11 +201,11 @@ def test_present_forces_explain_the_motors() -> None:
     assert solve_least_loss(corrected).is_balanced
 
 
-def test_nothing_is_shifted_while_it_is_pushed() -> None:
+def test_shift_is_frozen_during_a_push() -> None:
     run = Run(misaligned(1), minheat())
     run.run(2.0)
     pushed = np.array((0.0, 0.3, 0.0))
-    run.run(0.1, gyro=pushed)  # until the low pass has seen it
+    run.run(0.1, gyro=pushed)  # until the low pass follows
     kept = run.shift
     run.run(1.0, gyro=pushed)
     assert_array_equal(run.shift, kept)
@@ -214,8 +214,8 @@ def test_nothing_is_shifted_while_it_is_pushed() -> None:
     assert np.abs(run.shift - kept).max() > 0.0
 
 
-def test_after_a_push_the_help_of_the_gears_begins_anew() -> None:
-    """Nobody knows any more on which side they stick: that part goes back first."""
+def test_gear_part_of_the_shift_restarts_after_a_push() -> None:
+    """The sign of the gear friction is unknown then: that part is removed first."""
     run = Run(misaligned(1), minheat())
     run.run(20.0)
     settled = run.shift
@@ -227,16 +227,16 @@ def test_after_a_push_the_help_of_the_gears_begins_anew() -> None:
 
 
 @pytest.mark.parametrize("load", [0.0, 3.0])
-def test_nothing_is_shifted_unless_its_feet_carry_it(load: float) -> None:
-    """In the air, or leaning on something: 8 x 3 N are less than half of its weight."""
+def test_nothing_is_shifted_unless_feet_bear_half_the_weight(load: float) -> None:
+    """In the air, or leaning on something: 8 x 3 N are less than half the weight."""
     run = Run(misaligned(1), minheat())
     run.run(3.0, fsr=np.full(len(NAO.force_sensors), load))
     assert not run.shift.any()
     assert run.controller.flag_counts["not on its feet"] > 0
 
 
-def test_on_one_foot_no_fight_is_seen() -> None:
-    """What the sensors of one foot carry leaves nothing to choose."""
+def test_standing_on_one_foot_gives_no_shift() -> None:
+    """One foot has no internal forces to remove."""
     fsr = np.array([13.0 if s.name.startswith("L") else 0.0 for s in NAO.force_sensors])
     run = Run(misaligned(1), minheat(shift=NO_GEAR))
     run.run(3.0, fsr=fsr)
@@ -245,7 +245,7 @@ def test_on_one_foot_no_fight_is_seen() -> None:
     assert np.rad2deg(np.abs(run.shift).max()) < 0.05
 
 
-def test_switched_off_the_shift_goes_back_and_the_user_decides() -> None:
+def test_disabled_minheat_undoes_its_shift_and_user_decides() -> None:
     run = Run(misaligned(1), minheat())
     run.run(5.0)
     assert run.shift.any()
@@ -255,7 +255,7 @@ def test_switched_off_the_shift_goes_back_and_the_user_decides() -> None:
     assert not run.shift.any()
     state = run.controller.state
     assert state is not None
-    assert state.above_least_w > state.least_w  # it goes on looking
+    assert state.above_least_w > state.least_w  # it is still updated
     stiffness = run.controller.step(run.robot.observe(run.time_s, run.shift)).stiffness
     assert_array_equal(stiffness, 0.8)
     run.controller.enabled = True
@@ -263,7 +263,7 @@ def test_switched_off_the_shift_goes_back_and_the_user_decides() -> None:
     assert run.shift.any()
 
 
-def test_its_limits_are_those_of_es2659053() -> None:
+def test_limits_equal_smart_stiffness() -> None:
     from nao_testbed.controllers import SmartStiffness
 
     smart = SmartStiffness()
@@ -272,7 +272,7 @@ def test_its_limits_are_those_of_es2659053() -> None:
     assert_array_equal(minheat().step(seen).stiffness, smart.step(seen).stiffness)
 
 
-def test_reset_forgets_everything() -> None:
+def test_reset_clears_shift_and_state() -> None:
     run = Run(misaligned(1), minheat())
     run.run(3.0)
     run.controller.reset(NAO)
@@ -280,8 +280,8 @@ def test_reset_forgets_everything() -> None:
     assert run.controller.state is None
 
 
-def test_no_set_point_leaves_its_range_and_that_is_no_motion() -> None:
-    """An ankle whose posture is at its stop: what is cut is no posture of others."""
+def test_clipped_set_point_is_not_a_motion() -> None:
+    """An ankle at its stop: the clipped shift is not taken for a new posture."""
     robot = misaligned(1)
     ankle = NAO.joint_index("LAnklePitch")
     low, high = NAO.lower[ankle], NAO.upper[ankle]

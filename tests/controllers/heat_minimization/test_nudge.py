@@ -1,4 +1,4 @@
-"""The nudger: which set-point it moves, how far, and when it leaves all alone."""
+"""Nudger: which set-point it moves, how far, and when it pauses."""
 
 import dataclasses
 from typing import Any
@@ -19,7 +19,7 @@ CFG = NudgeCfg()
 
 
 class Stand:
-    """A robot that stands still and obeys; its currents are what a test makes them."""
+    """Robot that stands still and follows set-points; the test sets its currents."""
 
     def __init__(self, robot: Robot, cfg: NudgeCfg = CFG) -> None:
         self.robot = robot
@@ -44,7 +44,7 @@ class Stand:
         return dataclasses.replace(self.still, time_s=self.time_s, **seen)
 
     def run(self, duration_s: float, **changes: Any) -> FloatArray:
-        """Go through a time and return the shift at its end."""
+        """Run for a duration and return the shift at its end."""
         for _ in range(round(duration_s / DT)):
             limits = self.nudge.step(self.observe(**changes))
             assert limits.shift is not None
@@ -64,7 +64,7 @@ def stand(nao: Robot) -> Stand:
     currents=st.lists(st.floats(-1.5, 1.5), min_size=11, max_size=11),
     arms=st.floats(-2.0, 2.0),
 )
-def test_the_leg_joint_with_the_highest_current_moves_against_it(
+def test_leg_joint_with_highest_current_moves_against_it(
     nao: Robot, currents: list[float], arms: float
 ) -> None:
     stand = Stand(nao)
@@ -83,7 +83,7 @@ def test_the_leg_joint_with_the_highest_current_moves_against_it(
 
 
 def test_thresholds_follow_the_battery(nao: Robot) -> None:
-    """0.1 A on a NAO; with a supply of ten times the current, 1 A."""
+    """0.1 A on a NAO; 1 A for a battery with ten times the current."""
     battery = dataclasses.replace(nao.battery, max_discharge_ampere=20.0)
     for robot, skipped, moved in (
         (nao, 0.1, 0.101),
@@ -96,7 +96,7 @@ def test_thresholds_follow_the_battery(nao: Robot) -> None:
             assert stand.run(CFG.calm_s + 2 * DT).any() == is_moved
 
 
-def test_a_nudge_comes_every_half_second(stand: Stand) -> None:
+def test_nudge_is_made_every_half_second(stand: Stand) -> None:
     stand.current[stand.motor("LKneePitch")] = 0.5
     first = stand.run(CFG.calm_s + 2 * DT)
     later = stand.run(10 * CFG.period_s)
@@ -105,7 +105,7 @@ def test_a_nudge_comes_every_half_second(stand: Stand) -> None:
     )
 
 
-def test_a_large_error_of_the_servo_takes_a_large_step(stand: Stand) -> None:
+def test_large_servo_error_gives_a_large_step(stand: Stand) -> None:
     knee = stand.joint("RKneePitch")
     stand.current[stand.motor("RKneePitch")] = 0.5
     q = stand.still.q.copy()
@@ -121,7 +121,7 @@ def test_joints_on_one_motor_move_together(stand: Stand) -> None:
     assert shift[stand.joint("RHipYawPitch")] == shift[stand.joint("LHipYawPitch")]
 
 
-def test_a_joint_at_its_bound_lets_the_next_one_have_its_turn(nao: Robot) -> None:
+def test_joint_at_its_bound_yields_to_the_next_joint(nao: Robot) -> None:
     stand = Stand(nao, NudgeCfg(small_step_rad=0.0035))
     stand.current[stand.motor("LKneePitch")] = 1.0
     stand.current[stand.motor("RAnklePitch")] = -0.5
@@ -132,7 +132,7 @@ def test_a_joint_at_its_bound_lets_the_next_one_have_its_turn(nao: Robot) -> Non
     assert np.abs(shift).max() == CFG.bound_rad
 
 
-def test_no_set_point_leaves_the_range_of_its_joint(nao: Robot) -> None:
+def test_no_set_point_leaves_its_joint_range(nao: Robot) -> None:
     stand = Stand(nao, NudgeCfg(small_step_rad=0.0035))
     knee = stand.joint("LKneePitch")
     stand.posture = stand.posture.copy()
@@ -143,7 +143,7 @@ def test_no_set_point_leaves_the_range_of_its_joint(nao: Robot) -> None:
     assert stand.nudge.flag_counts["nothing to do"] > 0
 
 
-def test_a_joint_that_was_moved_far_is_left_alone_earlier(nao: Robot) -> None:
+def test_joint_with_large_shift_needs_more_current_to_move(nao: Robot) -> None:
     """0.2 A is nudged to 1.5°, 0.4 A beyond it."""
     ends = {}
     for amps in (0.2, 0.4):
@@ -160,10 +160,10 @@ def test_a_joint_that_was_moved_far_is_left_alone_earlier(nao: Robot) -> None:
     [{"gyro": np.array((0.0, 0.3, 0.0))}, {"v": np.full(26, 0.1)}],
     ids=["gyro", "joints"],
 )
-def test_a_push_freezes_the_shift(stand: Stand, changes: dict[str, FloatArray]) -> None:
+def test_push_freezes_the_shift(stand: Stand, changes: dict[str, FloatArray]) -> None:
     stand.current[stand.motor("LAnklePitch")] = 0.6
     before = stand.run(5.0)
-    stand.run(0.3, **changes)  # the low passes must see it
+    stand.run(0.3, **changes)  # until the low passes follow
     frozen = stand.shift.copy()
     during = stand.run(1.0, **changes)
     np.testing.assert_array_equal(during, frozen)
@@ -172,7 +172,7 @@ def test_a_push_freezes_the_shift(stand: Stand, changes: dict[str, FloatArray]) 
 
 
 @pytest.mark.parametrize("foot", ["LFsr", "RFsr"])
-def test_a_lifted_foot_takes_the_shift_back(stand: Stand, foot: str) -> None:
+def test_lifted_foot_removes_the_shift(stand: Stand, foot: str) -> None:
     stand.current[stand.motor("LAnklePitch")] = 0.6
     assert stand.run(8.0).any()
     names = [sensor.name for sensor in stand.robot.force_sensors]
@@ -180,18 +180,18 @@ def test_a_lifted_foot_takes_the_shift_back(stand: Stand, foot: str) -> None:
     assert 0.0 in fsr
     way = [np.abs(stand.run(DT, fsr=fsr)).max() for _ in range(200)]
     assert way[-1] == 0.0
-    assert max(-np.diff(way)) <= CFG.bound_rad * DT / CFG.return_s + 1e-12, "slowly"
-    assert stand.run(CFG.calm_s + 2.0).any(), "on the ground it goes on"
+    assert max(-np.diff(way)) <= CFG.bound_rad * DT / CFG.return_s + 1e-12, "no jump"
+    assert stand.run(CFG.calm_s + 2.0).any(), "nudging resumes on the ground"
 
 
-def test_another_posture_takes_the_shift_back(stand: Stand) -> None:
+def test_new_posture_removes_the_shift(stand: Stand) -> None:
     stand.current[stand.motor("LAnklePitch")] = 0.6
     assert stand.run(8.0).any()
     stand.posture = stand.robot.posture("Stand").angles
     assert not stand.run(CFG.calm_s).any()
 
 
-def test_switched_off_it_goes_back_and_switched_on_it_goes_on(stand: Stand) -> None:
+def test_disabling_removes_the_shift_and_enabling_resumes(stand: Stand) -> None:
     stand.current[stand.motor("LAnklePitch")] = 0.6
     assert stand.run(6.0).any()
     stand.nudge.enabled = False
@@ -201,7 +201,7 @@ def test_switched_off_it_goes_back_and_switched_on_it_goes_on(stand: Stand) -> N
     assert stand.run(3.0).any()
 
 
-def test_a_robot_that_is_no_nao_is_nudged(two_leg: Robot) -> None:
+def test_nudge_works_on_a_two_leg_robot(two_leg: Robot) -> None:
     stand = Stand(two_leg)
     stand.current[stand.motor("right_knee")] = 0.4
     shift = stand.run(4.0)

@@ -1,4 +1,4 @@
-"""The nudger on the simulated robot: it cools, and a push does not fell it."""
+"""Nudger on the simulated robot: less leg power, and no fall after a push."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ MISALIGNED = {"LAnklePitch": 1.0, "RHipRoll": -1.0, "LKneePitch": 0.5}  # degree
 
 
 def stand(controller: str, *pushes: Push, duration_s: float = 20.0) -> TrialResult:
-    """Let a misaligned NAO stand in PoseInit; every tick of the physics is stepped."""
+    """Run a trial of a misaligned NAO in PoseInit, stepping every physics tick."""
     return run_trial(
         TrialCfg(
             controller=controller,
@@ -34,7 +34,7 @@ def fixed() -> TrialResult:
     return stand("fixed", duration_s=6.0)
 
 
-def test_nudging_takes_most_of_the_fight_out_of_the_legs(fixed: TrialResult) -> None:
+def test_nudging_reduces_leg_power_below_40_percent(fixed: TrialResult) -> None:
     nudged = stand("nudge")
     assert fixed.legs_power_w is not None
     assert nudged.legs_power_w is not None
@@ -43,9 +43,9 @@ def test_nudging_takes_most_of_the_fight_out_of_the_legs(fixed: TrialResult) -> 
     assert 0.0 < nudged.largest_shift_deg <= 3.0
 
 
-def test_a_push_does_not_fell_a_nudged_robot() -> None:
+def test_nudged_robot_survives_pushes() -> None:
     pushes = Push(at_s=5.0), Push(at_s=7.0, force_n=(0.0, -5.0, 0.0))
     pushed = stand("nudge", *pushes, duration_s=10.0)
     assert pushed.failure is None
     assert not pushed.fell
-    assert pushed.flags["moving"] > 100  # cycles: of the approach and after each push
+    assert pushed.flags["moving"] > 100  # cycles, at the start and after each push

@@ -1,4 +1,4 @@
-"""The shift goes where torques are wanted: slowly, within bounds, and back."""
+"""Set-point shift: follows the wanted torques slowly, within bounds, and back."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -24,7 +24,7 @@ torques = st.lists(st.floats(-20.0, 20.0), min_size=M, max_size=M).map(np.array)
 
 @settings(max_examples=50)
 @given(change=torques, remaining=torques, steps=st.integers(1, 80))
-def test_neither_bound_nor_speed_is_ever_exceeded(
+def test_shift_never_exceeds_bound_or_rate(
     change: np.ndarray, remaining: np.ndarray, steps: int
 ) -> None:
     shift, last, dt = SetPointShift(NAO, CFG), np.zeros(len(NAO.joints)), 0.1
@@ -40,7 +40,7 @@ def test_neither_bound_nor_speed_is_ever_exceeded(
     assert not shift.value.any()
 
 
-def test_it_follows_the_servo_with_its_time_constant() -> None:
+def test_shift_follows_with_its_time_constant() -> None:
     """ds = ΔT / (kp t_s) dt, by hand: 0.3 N·m / 150 / 1.5 s · 0.1 s = 0.133 mrad."""
     shift = SetPointShift(NAO, NO_GEAR)
     change = np.zeros(M)
@@ -51,7 +51,7 @@ def test_it_follows_the_servo_with_its_time_constant() -> None:
     assert_allclose(shift.value, expected, atol=1e-15)
 
 
-def test_all_slow_down_together_so_that_the_direction_stays() -> None:
+def test_rate_limit_keeps_the_direction_of_the_shift() -> None:
     shift, change = SetPointShift(NAO, NO_GEAR), np.zeros(M)
     change[:2] = 40.0, 10.0
     kp = np.array([NAO.joints[NAO.joint_index(m.joints[0])].kp for m in NAO.motors[:2]])
@@ -69,7 +69,7 @@ def test_joints_of_one_motor_shift_alike() -> None:
     assert shift.value[left] == shift.value[right] > 0.0
 
 
-def test_the_gear_helps_by_no_more_than_its_friction() -> None:
+def test_gear_part_is_bounded_by_its_friction() -> None:
     """2 f (1/kp + 1/kg) of a knee: 2 · 0.0985 · (1/150 + 1/65.6) = 4.31 mrad."""
     shift, remaining = SetPointShift(NAO, CFG), np.full(M, 1.0)
     for _ in range(200):
@@ -78,7 +78,7 @@ def test_the_gear_helps_by_no_more_than_its_friction() -> None:
     assert_allclose(knee, -2.0 * 0.0984689 * (1.0 / 150.0 + 1.0 / 65.6459), rtol=1e-6)
 
 
-def test_after_a_motion_the_gear_part_goes_back_and_begins_anew() -> None:
+def test_gear_part_returns_and_restarts_after_a_motion() -> None:
     shift, remaining = SetPointShift(NAO, CFG), np.full(M, 1.0)
     for _ in range(200):
         shift.follow(np.zeros(M), remaining, 0.1)
@@ -92,7 +92,7 @@ def test_after_a_motion_the_gear_part_goes_back_and_begins_anew() -> None:
     assert_allclose(shift.value, there)
 
 
-def test_a_motor_at_its_bound_is_told() -> None:
+def test_motor_at_its_bound_is_reported() -> None:
     shift = SetPointShift(NAO, CFG)
     assert not shift.is_at_bound
     for _ in range(100):
@@ -100,8 +100,8 @@ def test_a_motor_at_its_bound_is_told() -> None:
     assert shift.is_at_bound
 
 
-def test_hot_motors_weigh_more() -> None:
-    """(80 - 40) / (80 - 60) = 2; all alike below 40 °C; 10 from 76 °C on."""
+def test_hot_motors_have_larger_weights() -> None:
+    """(80 - 40) / (80 - 60) = 2; 1 below 40 °C; 10 from 76 °C."""
     cfg = TemperatureWeightsCfg()
     weights = temperature_weights(np.array((20.0, 40.0, 60.0, 76.0, 200.0)), cfg)
     assert_allclose(weights, (1.0, 1.0, 2.0, 10.0, 10.0))

@@ -1,4 +1,4 @@
-"""B f = h and τ = g - C f against mechanics by hand and by another library."""
+"""B f = h and τ = g - C f, against hand calculations and Pinocchio."""
 
 from typing import Any
 
@@ -25,8 +25,8 @@ seeds = st.integers(0, 2**32 - 1)
 
 @settings(max_examples=20)
 @given(seed=seeds)
-def test_joint_and_base_rows_are_those_of_rnea(seed: int) -> None:
-    """Pinocchio's recursive Newton-Euler with the forces as external ones."""
+def test_joint_and_base_rows_agree_with_rnea(seed: int) -> None:
+    """Pinocchio's recursive Newton-Euler with the contacts as external forces."""
     rng = np.random.default_rng(seed)
     q = NAO.posture("PoseInit").angles + rng.uniform(-0.2, 0.2, len(NAO.joints))
     q = np.clip(q, NAO.lower, NAO.upper)
@@ -66,8 +66,8 @@ def test_joint_and_base_rows_are_those_of_rnea(seed: int) -> None:
 
 @settings(max_examples=20)
 @given(seed=seeds)
-def test_forces_along_the_normals_of_soles_are_the_same_forces(seed: int) -> None:
-    """Turned back into common axes they carry and wind as they did."""
+def test_forces_in_sole_frames_equal_those_in_common_axes(seed: int) -> None:
+    """Rotated into common axes they give the same efforts and base wrench."""
     rng = np.random.default_rng(seed)
     points = sole_points(NAO)
     dynamics = Dynamics(NAO, points)
@@ -93,7 +93,7 @@ def test_forces_along_the_normals_of_soles_are_the_same_forces(seed: int) -> Non
     )
 
 
-def test_normals_are_those_of_tilted_soles() -> None:
+def test_normals_follow_tilted_soles() -> None:
     up = np.array((0.0, 0.0, 1.0))
     square = np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0)], dtype=float) * 0.1
     tilted = square + np.outer(square[:, 0], (0.0, 0.0, 0.1))
@@ -105,12 +105,12 @@ def test_normals_are_those_of_tilted_soles() -> None:
     assert_allclose(normals[8], up)  # one point spans no plane
 
 
-def test_the_weight_acts_upward_at_the_centre_of_mass() -> None:
+def test_weight_acts_upward_at_the_com() -> None:
     weight = standing_problem(NAO).weight
     assert_allclose(weight, (0.0, 0.0, 9.81 * NAO.total_mass, 0.0, 0.0, 0.0), rtol=1e-6)
 
 
-def test_joints_of_one_motor_add_up() -> None:
+def test_torques_of_joints_on_one_motor_are_summed() -> None:
     problem = standing_problem(NAO)
     effort = np.arange(len(NAO.joints), dtype=float)
     T = dict(zip(NAO.motor_names, problem.motor_effort(effort), strict=True))

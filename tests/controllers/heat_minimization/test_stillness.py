@@ -1,4 +1,4 @@
-"""Whether a robot stands still, and on which feet."""
+"""Detection of a robot at rest, and of the feet that it stands on."""
 
 import dataclasses
 from typing import Any
@@ -27,7 +27,7 @@ def watch(stillness: Stillness, begin_s: float, end_s: float, **seen: Any) -> No
         stillness.step(observation, observation.target)
 
 
-def test_calm_grows_while_nothing_moves() -> None:
+def test_calm_time_grows_while_nothing_moves() -> None:
     stillness = Stillness(NAO, CFG)
     watch(stillness, 0.0, 2.0)
     assert np.isclose(stillness.calm_s, 1.98)
@@ -42,14 +42,16 @@ def test_calm_grows_while_nothing_moves() -> None:
     ],
     ids=["body", "joint", "posture"],
 )
-def test_each_kind_of_motion_ends_the_calm(seen: dict[str, object]) -> None:
+def test_motion_of_body_joint_or_posture_resets_calm_time(
+    seen: dict[str, object],
+) -> None:
     stillness = Stillness(NAO, CFG)
     watch(stillness, 0.0, 2.0)
     watch(stillness, 2.0, 2.3, **seen)
     assert stillness.calm_s < 0.3
 
 
-def test_one_step_of_an_encoder_is_no_motion() -> None:
+def test_one_encoder_step_is_not_a_motion() -> None:
     stillness = Stillness(NAO, CFG)
     watch(stillness, 0.0, 2.0)
     v = np.zeros(len(NAO.joints))
@@ -59,7 +61,7 @@ def test_one_step_of_an_encoder_is_no_motion() -> None:
     assert stillness.calm_s > 2.0
 
 
-def test_a_foot_is_lifted_and_pressed_with_hysteresis() -> None:
+def test_foot_contact_has_hysteresis() -> None:
     stillness = Stillness(NAO, CFG)
     left = sensors_of_feet(NAO)[0] > 0.0
 

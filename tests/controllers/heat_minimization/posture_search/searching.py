@@ -1,4 +1,4 @@
-"""A posture search in one call."""
+"""Helper that runs a posture search in one call."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from nao_testbed.models import Robot
 
 
 def search(robot: Robot, posture: str, **cfg: Any) -> FoundPosture:
-    """Return the coolest posture near a stored one; two starts unless told."""
+    """Return the coolest posture near a stored one; two starts by default."""
     cfg = {"starts": 2, **cfg}
     if "within_deg" in cfg:
         cfg["within_rad"] = np.deg2rad(cfg.pop("within_deg"))

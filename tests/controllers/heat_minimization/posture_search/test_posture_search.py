@@ -1,4 +1,4 @@
-"""The coolest posture near a wanted one: cooler, balanced, and no other is cooler."""
+"""Posture search: cooler than the wanted posture, balanced, and optimal."""
 
 import dataclasses
 from itertools import product
@@ -25,8 +25,8 @@ from nao_testbed.models.values import FloatArray
 from tests.controllers.heat_minimization.posture_search.searching import search
 from tests.sim.engine.oracle import Oracle
 
-ATOL_TORQUE = 1e-4  # N·m, the balance is held to 1e-6 N by a weight
-ATOL_FLAT = 1e-3  # m and rad, what a search may miss
+ATOL_TORQUE = 1e-4  # N·m; the balance is accurate to 1e-6 N
+ATOL_FLAT = 1e-3  # m and rad, tolerance of a search
 
 
 @pytest.fixture(scope="module")
@@ -34,18 +34,18 @@ def found(nao: Robot) -> FoundPosture:
     return search(nao, "PoseInit", starts=5)
 
 
-def test_what_is_found_is_cooler_and_near(nao: Robot, found: FoundPosture) -> None:
+def test_found_posture_is_cooler_and_near(nao: Robot, found: FoundPosture) -> None:
     assert found.found.least.loss_w < 0.8 * found.wanted.least.loss_w
     change = found.found.angles - nao.posture("PoseInit").angles
     assert np.abs(change).max() <= np.deg2rad(5.0) + 1e-12
     moved = {n for n, x in zip(nao.joint_names, change, strict=True) if x}
     assert moved <= set(nao.leg_joints)
     assert not found.found.violations
-    assert found.starts == 5, "every start leads to a posture that keeps everything"
+    assert found.starts == 5, "every start finds a valid posture"
 
 
-def test_pinocchio_agrees_that_it_stands(nao: Robot, found: FoundPosture) -> None:
-    """Soles flat, and the centre of mass inside the hull of the contact points."""
+def test_found_posture_balances_by_pinocchio(nao: Robot, found: FoundPosture) -> None:
+    """Soles are flat, and the centre of mass is inside the contact hull."""
     oracle = Oracle(nao)
     upright = np.array((0.0, 0.0, 0.0, 1.0))  # x y z w
     q = oracle.configuration(found.found.angles, np.zeros(3), upright)
@@ -70,12 +70,10 @@ def test_pinocchio_agrees_that_it_stands(nao: Robot, found: FoundPosture) -> Non
 
 @pytest.mark.parametrize("slope_deg", [0.0, 6.0, -8.0])
 @pytest.mark.parametrize("name", ["wanted", "found"])
-def test_pinocchio_agrees_on_the_torques(
-    nao: Robot, name: str, slope_deg: float
-) -> None:
-    """τ = g - Jᵀ f with the contact forces of the answer leaves the base at rest.
+def test_torques_agree_with_pinocchio(nao: Robot, name: str, slope_deg: float) -> None:
+    """τ = g - Jᵀ f with the found contact forces leaves the base at rest.
 
-    On a slope gravity is turned, not the ground.
+    On a slope, gravity is rotated, not the ground.
     """
     found = search(nao, "PoseInit", slope_deg=slope_deg, com_margin_m=0.0, starts=1)
     balanced = getattr(found, name)
@@ -123,7 +121,7 @@ def test_pinocchio_agrees_on_the_torques(
 def test_no_posture_on_a_grid_is_cooler(
     nao: Robot, posture: str, cfg: dict[str, Any]
 ) -> None:
-    """Pitch joints alone: 9³ points of the box, all whose constraints hold."""
+    """Pitch joints only: 9³ points of the box that satisfy all constraints."""
     rolls = ("HipYawPitch", "HipRoll", "AnkleRoll")
     keep = tuple(side + name for side in "LR" for name in rolls)
     best = search(nao, posture, keep=keep, **cfg).found.least.loss_w
@@ -143,7 +141,7 @@ def test_no_posture_on_a_grid_is_cooler(
     assert not cooler
 
 
-def test_a_wider_search_is_never_hotter(nao: Robot) -> None:
+def test_wider_search_is_never_hotter(nao: Robot) -> None:
     losses = [
         search(nao, "PoseInit", within_deg=n).found.least.loss_w for n in (1, 3, 10)
     ]
@@ -151,7 +149,9 @@ def test_a_wider_search_is_never_hotter(nao: Robot) -> None:
     assert losses[-1] < 0.6 * losses[0]
 
 
-def test_a_larger_margin_is_kept_and_costs(nao: Robot, found: FoundPosture) -> None:
+def test_larger_com_margin_is_kept_and_costs_heat(
+    nao: Robot, found: FoundPosture
+) -> None:
     careful = search(nao, "PoseInit", com_margin_m=0.043).found
     assert careful.com_margin_m >= 0.043 - 1e-4
     assert careful.least.loss_w > found.found.least.loss_w
@@ -167,7 +167,7 @@ def test_symmetric_postures_stay_symmetric(nao: Robot, found: FoundPosture) -> N
     assert free.angles[left] == free.angles[right], "one motor drives both"
 
 
-def test_feet_stay_where_they_stand_unless_they_may_move(nao: Robot) -> None:
+def test_feet_keep_their_relative_position_by_default(nao: Robot) -> None:
     oracle = Oracle(nao)
 
     def between_feet(q: FloatArray) -> FloatArray:
@@ -180,8 +180,8 @@ def test_feet_stay_where_they_stand_unless_they_may_move(nao: Robot) -> None:
     np.testing.assert_allclose(between_feet(kept), between_feet(wanted), atol=3e-4)
 
 
-def test_legs_that_are_columns_make_no_heat(nao: Robot) -> None:
-    """Near Stand all joints of a leg can lie on the line of its force."""
+def test_straight_legs_make_almost_no_heat(nao: Robot) -> None:
+    """Near Stand all joints of a leg can lie on the line of the contact force."""
     stand = search(nao, "Stand")
     assert stand.wanted.least.loss_w == pytest.approx(0.029, abs=0.002)
     assert stand.found.least.loss_w < 1e-3
@@ -189,7 +189,7 @@ def test_legs_that_are_columns_make_no_heat(nao: Robot) -> None:
 
 
 def height_of_soles(robot: Robot, angles: FloatArray) -> float:
-    """Return how far the contact points of the feet are out of one level, in m."""
+    """Return the spread of heights of the feet's contact points, in m."""
     oracle = Oracle(robot)
     upright = np.array((0.0, 0.0, 0.0, 1.0))
     oracle.place(oracle.configuration(angles, np.zeros(3), upright))
@@ -202,8 +202,8 @@ def height_of_soles(robot: Robot, angles: FloatArray) -> float:
     return float(np.ptp(heights))
 
 
-def test_a_wanted_posture_that_is_not_flat_is_made_flat(nao: Robot) -> None:
-    """And links that come close in it stay apart."""
+def test_posture_with_tilted_soles_is_made_flat(nao: Robot) -> None:
+    """The minimum clearance between links is kept too."""
     crouch = search(nao, "Crouch")
     assert any("flat" in text for text in crouch.wanted.violations)
     assert not crouch.found.violations
@@ -213,7 +213,7 @@ def test_a_wanted_posture_that_is_not_flat_is_made_flat(nao: Robot) -> None:
     assert crouch.found.clearance_m >= 0.003 - 2e-4
 
 
-def test_a_sole_that_is_flat_but_too_high_is_lowered(nao: Robot) -> None:
+def test_flat_sole_that_is_too_high_is_lowered(nao: Robot) -> None:
     wanted = nao.posture("PoseInit")
     bent = wanted.angles.copy()
     for joint, degrees in (("RHipPitch", -2), ("RKneePitch", 4), ("RAnklePitch", -2)):
@@ -225,7 +225,7 @@ def test_a_sole_that_is_flat_but_too_high_is_lowered(nao: Robot) -> None:
     assert height_of_soles(nao, found.found.angles) < 5e-4
 
 
-def test_arms_move_when_asked_and_kept_joints_never(nao: Robot) -> None:
+def test_arms_move_if_enabled_and_kept_joints_never(nao: Robot) -> None:
     found = search(nao, "PoseInit", moves_arms=True, keep=("LArm", "LKneePitch"))
     change = found.found.angles - found.wanted.angles
     moved = {n for n, x in zip(nao.joint_names, change, strict=True) if abs(x) > 1e-6}
@@ -235,7 +235,7 @@ def test_arms_move_when_asked_and_kept_joints_never(nao: Robot) -> None:
     assert change[nao.joint_index("LShoulderPitch")] != 0.0
 
 
-def test_any_robot_with_two_feet_will_do(two_leg: Robot) -> None:
+def test_search_works_for_any_robot_with_two_feet(two_leg: Robot) -> None:
     found = search(two_leg, "Stand", com_margin_m=0.01)
     assert found.found.least.loss_w < 0.9 * found.wanted.least.loss_w
     assert not found.found.violations

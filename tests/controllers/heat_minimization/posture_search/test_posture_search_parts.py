@@ -1,4 +1,4 @@
-"""Parts of a posture search: mirror images, soles on the ground, links apart."""
+"""Parts of a posture search: mirror pairs, soles on the ground, clearances."""
 
 import dataclasses
 
@@ -18,11 +18,11 @@ from nao_testbed.controllers.heat_minimization.standing_problem import sole_poin
 from nao_testbed.controllers.stiffness.dynamics import Dynamics
 from nao_testbed.models import BadInput, Robot
 
-ATOL_SHAPES = 2.5e-3  # m, the engine keeps 1 mm around each shape
+ATOL_SHAPES = 2.5e-3  # m, the engine has a margin of 1 mm around each shape
 
 
-def test_left_and_right_of_a_nao_are_mirror_images(nao: Robot) -> None:
-    """By name: rolls, and yaws, turn the other way; pitches the same way."""
+def test_nao_joints_form_mirror_pairs(nao: Robot) -> None:
+    """By name: rolls and yaws have opposite signs, pitches the same sign."""
     names = nao.joint_names
     pairs = find_mirror_pairs(nao)
     assert {names[pair.joint] for pair in pairs} == {
@@ -36,9 +36,7 @@ def test_left_and_right_of_a_nao_are_mirror_images(nao: Robot) -> None:
 
 
 @pytest.mark.parametrize("slope_deg", [-6.0, 0.0, 6.0])
-def test_a_slope_moves_the_plumb_line_down_the_hill(
-    nao: Robot, slope_deg: float
-) -> None:
+def test_slope_shifts_the_com_projection_downhill(nao: Robot, slope_deg: float) -> None:
     dynamics = Dynamics(nao, sole_points(nao))
     dynamics.update(nao.posture("PoseInit").angles)
     level = Stance(nao, dynamics, 0.0).at()
@@ -50,8 +48,8 @@ def test_a_slope_moves_the_plumb_line_down_the_hill(
     )
 
 
-def test_distances_are_inside_positive() -> None:
-    """A rectangle of 4 x 2 given out of order, and points around it."""
+def test_distances_to_edges_are_positive_inside() -> None:
+    """A rectangle of 4 x 2 with unordered corners, and points around it."""
     corners = np.array(((4.0, 2.0), (0.0, 0.0), (4.0, 0.0), (0.0, 2.0), (2.0, 1.0)))
     order = hull_order(corners)
     assert len(order) == 4
@@ -61,7 +59,7 @@ def test_distances_are_inside_positive() -> None:
 
 
 @pytest.mark.parametrize("posture", ["PoseInit", "Crouch"])
-def test_the_engine_agrees_how_far_links_are_apart(nao: Robot, posture: str) -> None:
+def test_clearances_agree_with_the_engine(nao: Robot, posture: str) -> None:
     q = nao.posture(posture).angles
     clearance = Clearance(nao, q)
     import pybullet as p
@@ -91,8 +89,8 @@ def test_the_engine_agrees_how_far_links_are_apart(nao: Robot, posture: str) -> 
     assert nearest
 
 
-def test_clearance_follows_the_joints(nao: Robot) -> None:
-    """Turning a hip inwards brings the thighs together."""
+def test_clearance_depends_on_the_joints(nao: Robot) -> None:
+    """Rotating a hip inwards brings the thighs together."""
     q = nao.posture("PoseInit").angles.copy()
     clearance = Clearance(nao, q)
     thighs = clearance.names.index("LThigh and RThigh")
@@ -102,8 +100,8 @@ def test_clearance_follows_the_joints(nao: Robot) -> None:
 
 
 @pytest.mark.parametrize("posture", ["PoseInit", "Stand", "StandZero"])
-def test_up_is_where_the_body_is(nao: Robot, posture: str) -> None:
-    """Also in a robot whose contact points span the sole the other way round."""
+def test_up_points_to_the_body(nao: Robot, posture: str) -> None:
+    """Also if the contact points of a robot are listed in the opposite order."""
     dynamics = Dynamics(nao, sole_points(nao))
     dynamics.update(nao.posture(posture).angles)
     body = Stance(nao, dynamics, 0.0).at()
@@ -112,7 +110,7 @@ def test_up_is_where_the_body_is(nao: Robot, posture: str) -> None:
     assert heights.min() > 0.15
 
 
-def test_a_foot_whose_points_lie_on_a_line_is_no_sole(nao: Robot) -> None:
+def test_foot_with_collinear_points_is_rejected(nao: Robot) -> None:
     on_a_line = tuple(
         dataclasses.replace(point, position=(point.position[0], 0.0, -0.045))
         if point.effector == "LFoot"

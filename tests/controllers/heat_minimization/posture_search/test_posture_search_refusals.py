@@ -1,4 +1,4 @@
-"""What a posture search cannot do, it says: which constraint, or what to give."""
+"""Errors of a posture search name the constraint or the value to give."""
 
 from typing import Any
 
@@ -18,14 +18,14 @@ from tests.controllers.heat_minimization.posture_search.searching import search
         ({"torque_share": 0.02}, "torque within 0.02 of the limit of LKneePitch"),
     ],
 )
-def test_what_cannot_be_kept_is_named(
+def test_infeasible_constraint_is_named(
     nao: Robot, cfg: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(NoPostureFound, match=words):
         search(nao, "PoseInit", starts=1, **cfg)
 
 
-def test_bad_requests_are_refused(nao: Robot) -> None:
+def test_invalid_requests_are_rejected(nao: Robot) -> None:
     with pytest.raises(BadInput, match="rests on LButtock"):
         search(nao, "Sit")
     with pytest.raises(BadInput, match="no joint is free"):
