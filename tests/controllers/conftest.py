@@ -26,9 +26,9 @@ def make_observation(
     pressed: Sequence[str] | None = None,
     **changes: Any,
 ) -> Observation:
-    """Return what a robot at rest reads.
+    """Return the readings of a robot at rest.
 
-    `pressed`: beginnings of the names of the force sensors that carry 6 N; all of them
+    `pressed`: prefixes of the names of the force sensors that read 6 N; all of them
     when None. `up`: the vertical in the base frame.
     """
     q = robot.posture(posture).angles

@@ -1,4 +1,4 @@
-"""Types and small functions that the tests of controllers share."""
+"""Types and functions shared by the tests of controllers."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -20,13 +20,13 @@ Points: TypeAlias = list[tuple[float, float]]
 
 
 def smart(robot: Robot, **cfg: Any) -> SmartStiffness:
-    """Return the controller, ready for `robot`, with these fields of its choices."""
+    """Return the controller, reset for `robot`, with these configuration fields."""
     controller = SmartStiffness(SmartStiffnessCfg(**cfg))
     controller.reset(robot)
     return controller
 
 
 def report_of(controller: SmartStiffness) -> StiffnessReport:
-    """Return the report of the last step, which must have been made."""
+    """Return the report of the last step; a step must have been made."""
     assert controller.report is not None
     return controller.report

@@ -6,7 +6,7 @@ from importlib import import_module
 
 import numpy as np
 
-with suppress(ModuleNotFoundError):  # where it is missing, its fixture says so
+with suppress(ModuleNotFoundError):  # the fixture reports it if missing
     import pybullet as pb
 
 from nao_testbed.models import Robot
@@ -14,12 +14,12 @@ from tests.controllers.helpers import FloatArray
 
 
 class PyBulletDynamics:
-    """PyBullet's inverse dynamics of the NAO, in joint order, base at rest unturned.
+    """PyBullet's inverse dynamics of the NAO, in joint order, base fixed and upright.
 
     PyBullet places the base by its inertial frame, whose axes are the principal axes of
-    the base's inertia; `to_inertial` turns vectors of the link frame into it. The base
-    stays unturned in that frame and gravity is turned instead: with flags=0 a base
-    turned about two axes gives wrong answers, with flags=1 accelerations are ignored.
+    the base's inertia; `to_inertial` rotates vectors of the link frame into it. The
+    base is not rotated in that frame; gravity is rotated instead. With flags=0 a base
+    rotated about two axes gives wrong results; flags=1 ignores accelerations.
     """
 
     def __init__(self, robot: Robot) -> None:
@@ -73,7 +73,7 @@ class PyBulletDynamics:
     def turned_gravity_torques(
         self, q: FloatArray, rotation: FloatArray, quaternion: Sequence[float]
     ) -> FloatArray:
-        """Return gravity torques with the base really turned (flags=1).
+        """Return gravity torques with the base itself rotated (flags=1).
 
         `rotation`, `quaternion`: of the base's inertial frame in the world.
         """

@@ -1,4 +1,4 @@
-"""Every configuration refuses numbers and words without meaning, and names them."""
+"""Configurations reject values out of range and name the field."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -66,7 +66,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("cls", "field", "value"), BAD)
-def test_a_number_below_its_range_is_refused(
+def test_number_out_of_range_is_rejected(
     cls: type[Checked], field: str, value: float
 ) -> None:
     for bad in (float(value), np.nan, np.inf):
@@ -91,7 +91,7 @@ class Numbers(Checked):
         ({"weight": np.inf}, "weight = inf; give a finite number, 0 or more"),
     ],
 )
-def test_limits_may_be_open_and_numbers_whole(
+def test_range_may_be_open_and_numbers_whole(
     fields: dict[str, Any], words: str
 ) -> None:
     assert Numbers(angle=179.9, sweeps=1, weight=0.0).sweeps == 1
@@ -101,7 +101,7 @@ def test_limits_may_be_open_and_numbers_whole(
 
 def test_messages(messages: Messages) -> None:
     messages(
-        what_has_no_meaning=each(
+        invalid_values=each(
             lambda cls, fields: cls(**fields),
             (ContactForceCfg, {"tolerance_m": 0}),
             (PostureTuning, {"maximum": "1"}),

@@ -1,4 +1,4 @@
-"""Controllers by name, the plain ones, and those of other packages."""
+"""Controllers by name: built-in ones, variants, and those of other packages."""
 
 import copy
 import dataclasses
@@ -49,14 +49,14 @@ READ = {
     "nudge": ("q", "v", "target", "current", "gyro", "fsr"),
     "minheat": ("q", "v", "gyro", "accelerometer", "fsr", "temperature", "current"),
 }
-"""Beginning of a name to the sensors that these controllers need."""
+"""Prefix of a controller name to the sensors that it needs."""
 SENSED = [
     (s, field) for s in SPECS for n in READ if s.startswith(n) for field in READ[n]
 ]
 
 
 def _of(limits: Limits, name: str) -> list[float] | None:
-    """Return an array of an answer as a list; one that catches has a shift at times."""
+    """Return an array of limits as a list, or None (a shift exists only at times)."""
     array = getattr(limits, name)
     return None if array is None else array.tolist()
 
@@ -71,10 +71,10 @@ def made(nao: Robot, spec: str) -> Controller:
 
 @pytest.mark.requirement("ST-22")
 @pytest.mark.parametrize("spec", SPECS)
-def test_every_controller_keeps_the_protocol(
+def test_every_controller_follows_the_protocol(
     nao: Robot, observe: Observe, made: Controller
 ) -> None:
-    """It reads only, and what it hands out is not what it keeps."""
+    """It only reads the observation, and its outputs are copies."""
     observation = observe(nao)
     before = copy.deepcopy(observation)
     limits = made.step(observation)
@@ -96,7 +96,7 @@ def test_every_controller_keeps_the_protocol(
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_the_same_observations_give_the_same_limits_bit_for_bit(
+def test_same_observations_give_identical_limits(
     nao: Robot, observe: Observe, made: Controller, spec: str
 ) -> None:
     rng = np.random.default_rng(2)
@@ -125,7 +125,7 @@ def test_the_same_observations_give_the_same_limits_bit_for_bit(
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize(("spec", "field"), SENSED)
-def test_a_value_that_is_not_finite_stops_the_controller(
+def test_nonfinite_sensor_value_stops_the_controller(
     nao: Robot, observe: Observe, made: Controller, field: str, value: float
 ) -> None:
     spoiled = getattr(observe(nao), field).copy()
@@ -142,7 +142,7 @@ def test_plain_controllers_hold_their_value(nao: Robot, observe: Observe) -> Non
 
 
 @pytest.mark.requirement("ST-5", "ST-20")
-def test_names_choose_model_and_policy() -> None:
+def test_name_selects_model_and_policy() -> None:
     full, product = make_controller("smart-full"), make_controller("smart-product")
     assert isinstance(full, SmartStiffness)
     assert full.cfg.model == "full"
@@ -151,7 +151,7 @@ def test_names_choose_model_and_policy() -> None:
     assert product.name == "smart-product"
 
 
-def test_smart_and_minheat_have_a_guard_and_what_the_document_says_has_none() -> None:
+def test_smart_and_minheat_have_a_guard_and_other_variants_none() -> None:
     smart, minheat = make_controller("smart"), make_controller("minheat")
     assert isinstance(smart, SmartStiffness)
     assert isinstance(minheat, MinHeat)
@@ -162,10 +162,10 @@ def test_smart_and_minheat_have_a_guard_and_what_the_document_says_has_none() ->
         assert made.cfg.guard is None
     no_gear = make_controller("minheat-no-gear")
     assert isinstance(no_gear, MinHeat)
-    assert no_gear.cfg.limits.guard == GuardCfg(), "minheat but for the gear"
+    assert no_gear.cfg.limits.guard == GuardCfg(), "only the gear differs"
 
 
-def test_two_controllers_of_one_name_share_nothing() -> None:
+def test_two_controllers_of_one_name_share_no_state() -> None:
     a, b = make_controller("smart-product"), make_controller("smart-product")
     assert isinstance(a, SmartStiffness)
     assert isinstance(b, SmartStiffness)
@@ -197,7 +197,7 @@ def test_two_controllers_of_one_name_share_nothing() -> None:
         ),
     ],
 )
-def test_words_behind_the_name_are_the_offset(words: str, law: OffsetLaw) -> None:
+def test_suffix_of_the_name_selects_the_offset(words: str, law: OffsetLaw) -> None:
     for name in OFFSET_NAMES:
         controller = make_controller(f"{name}:{words}")
         assert controller.name == f"{name}:{words}"
@@ -207,13 +207,13 @@ def test_words_behind_the_name_are_the_offset(words: str, law: OffsetLaw) -> Non
         plain = make_controller(name)
         own = plain.limits if isinstance(plain, MinHeat) else plain
         assert isinstance(own, SmartStiffness)
-        assert own.cfg.offset == PostureOffset(), "the offset of one is not another's"
+        assert own.cfg.offset == PostureOffset(), "controllers share no offset"
         assert own.cfg.guard == limits.cfg.guard
         assert own.cfg.model == limits.cfg.model
 
 
 @pytest.mark.requirement("ST-30")
-def test_a_hot_joint_stands_on_what_equilibrium_needs(
+def test_hot_joint_gets_only_the_equilibrium_torque(
     nao: Robot, observe: Observe
 ) -> None:
     knee = nao.joint_index("LKneePitch")
@@ -244,7 +244,7 @@ def third_party(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setattr(registry, "entry_points", entry_points)
 
 
-def test_variants_are_made_by_name_and_stand_in_one_table_alone() -> None:
+def test_variants_are_listed_only_in_their_table() -> None:
     page = (ROOT / "docs" / "guides" / "controllers.md").read_text("utf-8")
     table = page.partition("## Variants for comparison")[2].partition("\n## ")[0]
     shown = CliRunner().invoke(app, ["heat", "--help"]).output
@@ -259,7 +259,7 @@ def test_variants_are_made_by_name_and_stand_in_one_table_alone() -> None:
         make_controller("smart-documnt")
 
 
-def test_another_package_registers_a_controller(
+def test_controller_of_another_package_is_registered(
     monkeypatch: pytest.MonkeyPatch, nao: Robot, observe: Observe
 ) -> None:
     third_party(monkeypatch, "nao_testbed.controllers.registry:_constant")
@@ -269,14 +269,14 @@ def test_another_package_registers_a_controller(
     np.testing.assert_array_equal(controller.step(observe(nao)).stiffness, 0.5)
 
 
-def test_a_broken_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_package_that_fails_to_import_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     third_party(monkeypatch, "no_such_package:make")
     with pytest.raises(BadInput, match=r"'half' \(no_such_package:make\) cannot be"):
         make_controller("half")
 
 
 @pytest.mark.parametrize("made", ["nothing", "array"])
-def test_a_package_that_makes_no_controller_is_named(
+def test_package_without_a_controller_is_named(
     monkeypatch: pytest.MonkeyPatch, made: str
 ) -> None:
     third_party(monkeypatch, f"{__name__}:{made}")
@@ -287,22 +287,22 @@ def test_a_package_that_makes_no_controller_is_named(
 
 
 def nothing(argument: str | None) -> None:
-    """Make what is no controller."""
+    """Return None instead of a controller."""
 
 
 def array(argument: str | None) -> FloatArray:
-    """Make what is none, and says much of itself."""
+    """Return an array, with a long representation, instead of a controller."""
     return np.zeros((30, 30))
 
 
 def test_messages(messages: Messages, nao: Robot, observe: Observe) -> None:
     messages(
-        a_step_before_reset=each(
+        step_before_reset=each(
             lambda spec: make_controller(spec).step(observe(nao)),
             *(sorted({spec for spec, _ in SENSED})),
         ),
-        an_unknown_controller=lambda: make_controller("smrt"),
-        a_wrong_argument=each(
+        unknown_controller=lambda: make_controller("smrt"),
+        invalid_argument=each(
             make_controller,
             "constant",
             "constant:",

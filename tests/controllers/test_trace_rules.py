@@ -1,4 +1,4 @@
-"""The eight rules of traces: true stories keep them, lies of each kind are found."""
+"""The eight rules of traces: valid traces pass, each kind of error is found."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -48,7 +48,7 @@ Trace = list[Event]
 
 
 def streams() -> Trace:
-    """A group of two streams, and one that waits for nobody."""
+    """Return a trace of a group of two streams and an independent one."""
     stage = World.of(load_robot())
     stage.receive(stage.clip(LEAVES[:1], 4), tag(40))
     stage.slot()
@@ -61,7 +61,7 @@ def streams() -> Trace:
 
 
 def schemas() -> Trace:
-    """One acts until a better one is ready."""
+    """Return a trace of a schema that acts until a better one is ready."""
 
     def turn(schema: Any) -> None:
         schema.submit("HeadYaw", 0.1)
@@ -75,64 +75,64 @@ def schemas() -> Trace:
     return [*stage.world.beginning, *stage.events]
 
 
-TRUE = (*sample_traces.STORIES, streams, schemas)
-Lie = Callable[[Trace], Trace]
+VALID = (*sample_traces.STORIES, streams, schemas)
+Mutation = Callable[[Trace], Trace]
 
 
-def without(kind: type[Event], which: int = 0, /, **said: object) -> Lie:
-    """Return a lie that leaves out an event."""
+def without(kind: type[Event], which: int = 0, /, **said: object) -> Mutation:
+    """Return a mutation that drops an event."""
 
-    def lie(trace: Trace) -> Trace:
-        found = [event for event in trace if is_said(event, kind, said)]
+    def mutate(trace: Trace) -> Trace:
+        found = [event for event in trace if matches(event, kind, said)]
         return [event for event in trace if event is not found[which]]
 
-    return lie
+    return mutate
 
 
-def otherwise(kind: type[Event], which: int = 0, /, **said: Any) -> Lie:
-    """Return a lie that tells an event otherwise."""
+def altered(kind: type[Event], which: int = 0, /, **said: Any) -> Mutation:
+    """Return a mutation that changes fields of an event."""
 
-    def lie(trace: Trace) -> Trace:
+    def mutate(trace: Trace) -> Trace:
         told = [event for event in trace if isinstance(event, kind)][which]
         other = replace(told, **said)
         return [other if event is told else event for event in trace]
 
-    return lie
+    return mutate
 
 
-def twice(kind: type[Event]) -> Lie:
-    """Return a lie that tells an event twice."""
+def duplicated(kind: type[Event]) -> Mutation:
+    """Return a mutation that repeats an event."""
 
-    def lie(trace: Trace) -> Trace:
+    def mutate(trace: Trace) -> Trace:
         k = next(k for k, event in enumerate(trace) if isinstance(event, kind))
         return [*trace[: k + 1], *trace[k:]]
 
-    return lie
+    return mutate
 
 
-def is_said(event: Event, kind: type[Event], said: dict[str, object]) -> bool:
+def matches(event: Event, kind: type[Event], said: dict[str, object]) -> bool:
     fits = all(getattr(event, name, None) == value for name, value in said.items())
     return isinstance(event, kind) and fits
 
 
-LIES: tuple[tuple[str, Callable[[], Trace], Lie], ...] = (
+MUTATIONS: tuple[tuple[str, Callable[[], Trace], Mutation], ...] = (
     ("owner", sample_traces.queue, without(Released)),
-    ("owner", sample_traces.families, otherwise(Granted, 2, inside={})),
+    ("owner", sample_traces.families, altered(Granted, 2, inside={})),
     ("owner", sample_traces.bodies, without(StateChanged)),
-    ("outcome", sample_traces.queue, twice(Granted)),
+    ("outcome", sample_traces.queue, duplicated(Granted)),
     ("outcome", sample_traces.queue, without(Failed)),
-    ("outcome", sample_traces.queue, otherwise(Granted, shares={"HeadYaw": 10_000})),
+    ("outcome", sample_traces.queue, altered(Granted, shares={"HeadYaw": 10_000})),
     ("queue", sample_traces.queue, without(Granted, 1)),
-    ("queue", sample_traces.queue, otherwise(Requested, 2, priority=9)),
+    ("queue", sample_traces.queue, altered(Requested, 2, priority=9)),
     ("loss", sample_traces.priorities, without(Notified, kind=NoticeKind.LOST)),
-    ("loss", sample_traces.queue, otherwise(Released, is_whole=False)),
-    ("loss", sample_traces.queue, otherwise(Released, leaves=("LHand",))),
-    ("gate", sample_traces.commands, twice(Executed)),
-    ("gate", sample_traces.commands, otherwise(Rejected, reason=Refusal.EXPIRED)),
-    ("gate", sample_traces.commands, otherwise(Executed, command=99)),
+    ("loss", sample_traces.queue, altered(Released, is_whole=False)),
+    ("loss", sample_traces.queue, altered(Released, leaves=("LHand",))),
+    ("gate", sample_traces.commands, duplicated(Executed)),
+    ("gate", sample_traces.commands, altered(Rejected, reason=Refusal.EXPIRED)),
+    ("gate", sample_traces.commands, altered(Executed, command=99)),
     ("frozen", sample_traces.bodies, without(Revoked, why=LossCause.FROZEN)),
     ("frozen", sample_traces.commands, without(MadeSafe)),
-    ("together", streams, otherwise(GroupStarted, tick=1)),
+    ("together", streams, altered(GroupStarted, tick=1)),
     ("together", streams, without(StreamStarted)),
     ("together", streams, without(Sent, 3)),
     ("together", streams, without(StreamEnded, 1)),
@@ -142,34 +142,34 @@ LIES: tuple[tuple[str, Callable[[], Trace], Lie], ...] = (
 )
 
 
-@pytest.mark.parametrize("story", TRUE)
+@pytest.mark.parametrize("make_trace", VALID)
 @pytest.mark.requirement("RM-14", "RM-21", "RM-23", "RM-65", "AR-5", "I-23", "I-25")
-def test_a_true_story_keeps_all_rules(story: Callable[[], Trace]) -> None:
-    trace = story()
+def test_valid_trace_passes_all_rules(make_trace: Callable[[], Trace]) -> None:
+    trace = make_trace()
     assert len(trace) > 20
     assert check_trace(trace) == ()
 
 
-@pytest.mark.parametrize("k", range(len(LIES)))
+@pytest.mark.parametrize("k", range(len(MUTATIONS)))
 @pytest.mark.requirement("RM-36", "I-14", "I-22", "I-23", "I-25")
-def test_a_lie_breaks_its_rule(k: int) -> None:
-    rule, story, lie = LIES[k]
-    found = check_trace(lie(story()))
+def test_mutated_trace_breaks_its_rule(k: int) -> None:
+    rule, make_trace, mutate = MUTATIONS[k]
+    found = check_trace(mutate(make_trace()))
     assert rule in {violation.rule for violation in found}, found
 
 
-def test_a_violation_says_what_and_where() -> None:
+def test_violation_names_rule_tick_and_details() -> None:
     found = check_trace(without(Released)(sample_traces.queue()))
     assert str(found[0]) == "owner (tick 300): 2 is granted HeadPitch, held by 1"
 
 
-def test_a_trace_that_begins_in_the_middle_is_refused() -> None:
+def test_trace_without_its_beginning_is_rejected() -> None:
     with pytest.raises(BadInput, match="begins with ResourceAdded, not Opened"):
         check_trace(sample_traces.queue()[1:])
 
 
 @pytest.mark.parametrize(
-    ("story", "kind"),
+    ("make_trace", "kind"),
     [
         (sample_traces.queue, ResourceAdded),
         (sample_traces.loans, Granted),
@@ -177,14 +177,14 @@ def test_a_trace_that_begins_in_the_middle_is_refused() -> None:
         (schemas, Woken),
     ],
 )
-def test_what_was_never_told_of_is_a_violation(
-    story: Callable[[], Trace], kind: type[Event]
+def test_missing_kind_of_event_is_a_violation(
+    make_trace: Callable[[], Trace], kind: type[Event]
 ) -> None:
-    trace = [event for event in story() if not isinstance(event, kind)]
+    trace = [event for event in make_trace() if not isinstance(event, kind)]
     assert "trace" in {violation.rule for violation in check_trace(trace)}
 
 
-def test_a_restart_begins_anew() -> None:
+def test_restart_resets_the_checker() -> None:
     checker = TraceChecker()
     for epoch in (1, 2):
         ledger = Ledger(ResourceTree(BODY), epoch=epoch, listeners=[checker.see])

@@ -1,4 +1,4 @@
-"""Motivation as data, and a parent whose children it chooses."""
+"""Motivation as data, and a parent schema that selects its children by it."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ CHILDREN = (Activation(schema="kicks"), Activation(schema="jogs"))
 
 
 def stage_of(nao: Robot, **parameters: Any) -> SchemaWorld:
-    """Return a stage with a child that kicks twice and one that jogs for five slots."""
+    """Return a stage with a child that kicks for 2 slots and one that jogs for 5."""
     stage = SchemaWorld.of(
         nao, *(lasting(name, n) for name, n in (("kicks", 2), ("jogs", 5)))
     )
@@ -64,10 +64,10 @@ def winner(stage: SchemaWorld) -> str:
 
 
 @pytest.mark.requirement("SY-26")
-def test_a_drive_that_grows_makes_it_act_and_completion_calms_it(nao: Robot) -> None:
-    """From 40 by 20 a second: 50 after 0.5 s; done it falls by 30, and so on.
+def test_growing_drive_triggers_an_action_that_reduces_it(nao: Robot) -> None:
+    """From 40 at 20 per second: 50 after 0.5 s; completion reduces it by 30.
 
-    The parent looks each 0.1 s; a child that jogs is over after 0.06 s.
+    The parent decides every 0.1 s; jogging takes 0.06 s.
     """
     stage = stage_of(
         nao,
@@ -82,7 +82,7 @@ def test_a_drive_that_grows_makes_it_act_and_completion_calms_it(nao: Robot) -> 
         strengths.append(stage.runtime.value("life", "strengths")["exercise"])
     assert strengths[0] == pytest.approx(42.0)
     first = seen.index("jogs")
-    assert first == 40, "50 is reached at the fifth look"
+    assert first == 40, "50 is reached at the fifth decision"
     assert strengths[first] == pytest.approx(50.0)
     assert strengths[first + 10] == pytest.approx(50.0 + 2.0 - 30.0)
     assert stage.runtime.value("life", "strengths")["joy"] == pytest.approx(5.0)
@@ -90,7 +90,7 @@ def test_a_drive_that_grows_makes_it_act_and_completion_calms_it(nao: Robot) -> 
 
 
 @pytest.mark.requirement("SY-26")
-def test_what_it_hears_is_heard_once_and_interrupts_what_matters_less(
+def test_stimulus_counts_once_and_interrupts_lower_priority(
     nao: Robot,
 ) -> None:
     stage = stage_of(nao, start={"exercise": 100.0})
@@ -109,8 +109,8 @@ def test_what_it_hears_is_heard_once_and_interrupts_what_matters_less(
 
 
 @pytest.mark.requirement("SY-26")
-def test_a_lesson_counts_once(nao: Robot) -> None:
-    """Scolded at a rate of 0.5, 60 % become 30 %."""
+def test_lesson_counts_once(nao: Robot) -> None:
+    """Scolding at a rate of 0.5 turns 60 % into 30 %."""
     models: dict[str, Any] = {
         "m": {
             "nodes": {"n": [{"to": {"n": [60, "kicks"], "o": [40, "jogs"]}}], "o": []}
@@ -140,7 +140,7 @@ def row(**changes: Any) -> dict[str, Any]:
     return model(nodes={"n": [ROW | changes]})
 
 
-def test_parameters_that_name_nothing_are_refused() -> None:
+def test_unknown_names_and_values_out_of_range_are_rejected() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'kicks'"):
         MotivatedParameters(models=MODELS, effects={"kick": {}})
     with pytest.raises(UnknownName, match="Did you mean 'joy'"):
@@ -170,8 +170,8 @@ def strengths(stage: SchemaWorld) -> Any:
 
 
 @pytest.mark.requirement("SY-26")
-def test_one_child_that_is_ready_alone_waits_for_a_proposal(nao: Robot) -> None:
-    """`jogs` is never ready; nobody proposes `kicks` before a ball is heard."""
+def test_single_ready_child_waits_for_a_proposal(nao: Robot) -> None:
+    """`jogs` is never ready; `kicks` is not proposed before the ball stimulus."""
     stage = SchemaWorld.of(
         nao,
         lasting("kicks", 2),
@@ -186,11 +186,11 @@ def test_one_child_that_is_ready_alone_waits_for_a_proposal(nao: Robot) -> None:
     stage.slot(1)
     assert winner(stage) == "kicks"
     stage.slot(40)
-    assert winner(stage) == "life", "once heard, once done"
+    assert winner(stage) == "life", "one stimulus, one action"
 
 
 @pytest.mark.requirement("SY-26")
-def test_recognition_changes_emotions_by_their_gains_and_time_goes_on(
+def test_recognition_changes_emotions_by_their_gains(
     nao: Robot,
 ) -> None:
     """ke = 0.5 and ΔE = 40: anger 20; ki = 2 and ΔI = 3: affection 6; joy by time."""
@@ -207,15 +207,15 @@ def test_recognition_changes_emotions_by_their_gains_and_time_goes_on(
     assert winner(stage) == "kicks"
     assert strengths(stage)["anger"] == pytest.approx(20.0)
     assert strengths(stage)["affection"] == pytest.approx(6.0)
-    assert strengths(stage)["joy"] == pytest.approx(2.0), "two looks of 0.1 s"
+    assert strengths(stage)["joy"] == pytest.approx(2.0), "two decisions, 0.1 s apart"
     stage.runtime.modulate("life", {"rate": 0.2}, stage.tick)
     stage.slot(20)
-    assert strengths(stage)["anger"] == pytest.approx(20.0), "heard once"
+    assert strengths(stage)["anger"] == pytest.approx(20.0), "one stimulus"
 
 
 @pytest.mark.requirement("SY-26")
-def test_models_decide_without_a_stimulus_after_the_preset_time(nao: Robot) -> None:
-    """Angry enough from the start, it waits until nothing was heard for 0.5 s."""
+def test_models_decide_without_stimulus_after_quiet_time(nao: Robot) -> None:
+    """Anger is above its threshold from the start; quiet_s must pass first."""
     stage = stage_of(nao, models=HEARS_HIT, start={"anger": 90.0}, quiet_s=0.5)
     seen = []
     for _ in range(60):
@@ -234,10 +234,10 @@ def test_models_decide_without_a_stimulus_after_the_preset_time(nao: Robot) -> N
 
 @pytest.mark.requirement("SY-26")
 @pytest.mark.parametrize("practice", [0.5, None])
-def test_learning_hears_of_completion(nao: Robot, practice: float | None) -> None:
-    """With a practice of 0.5, what was done goes half the way to 100 %.
+def test_completion_reinforces_the_action(nao: Robot, practice: float | None) -> None:
+    """With a practice of 0.5, the action taken moves half the way to 100 %.
 
-    It hears of it where nobody says so, too: a tenth of what a lesson teaches.
+    The default practice is a tenth of the rate of a lesson.
     """
     models: dict[str, Any] = {
         "m": {"nodes": {"n": [{"to": {"n": [60, "kicks"], "o": [40]}}], "o": []}}
@@ -263,7 +263,7 @@ def test_learning_hears_of_completion(nao: Robot, practice: float | None) -> Non
 @pytest.mark.requirement("SY-26")
 def test_messages(messages: Messages, nao: Robot) -> None:
     messages(
-        models_that_make_no_sense=each(
+        invalid_models=each(
             lambda **data: read_models(data),
             {"m": 3},
             model(nodes={}),
@@ -282,7 +282,7 @@ def test_messages(messages: Messages, nao: Robot) -> None:
             row(high=True),
             row(evnt="ball"),
         ),
-        an_action_that_is_no_child=lambda: SchemaWorld.of(
+        action_without_a_child=lambda: SchemaWorld.of(
             nao, lasting("kicks", 2), lasting("jogs", 2)
         ).begin(
             "motivated",
@@ -290,7 +290,7 @@ def test_messages(messages: Messages, nao: Robot) -> None:
             parameters={"models": MODELS},
             children=CHILDREN[:1],
         ),
-        reactions_gains_and_times=each(
+        invalid_reactions_gains_or_times=each(
             MotivatedParameters,
             reactions=[{"hit": {"angr": 1.0}}, {"hit": {"anger": float("nan")}}],
             gains=[{"angr": 1.0}, {"anger": float("inf")}],

@@ -1,4 +1,4 @@
-"""Emotions, drives, automata, the switch, learning, by numbers made by hand."""
+"""Emotions, drives, automata, switch and learning, with hand-calculated values."""
 
 from collections import Counter
 from itertools import product
@@ -48,8 +48,8 @@ NODE_100 = (
         ),
     ),
 )
-"""The table of figure 8: CN1396856's 30 % for a ball, its ranges and events; what it
-does not state in words is made up."""
+"""The table of figure 8: CN1396856's 30 % for a ball, its ranges and events; values
+that its text does not state are invented."""
 NODES = {"node 100": NODE_100, "node 120": (), "node 1000": ()}
 
 
@@ -58,7 +58,7 @@ def ball(size: float) -> Stimulus:
 
 
 @pytest.mark.requirement("SY-26")
-def test_an_emotion_goes_by_equation_1() -> None:
+def test_emotion_follows_equation_1() -> None:
     """E = 40, ke = 0.5, ΔE = +30: 55. With ΔE = -8: 51. Others stay."""
     emotions = Strengths(gains={"joy": 0.5}, start={"joy": 40.0, "fear": 10.0})
     emotions.update({"joy": 30.0})
@@ -69,7 +69,7 @@ def test_an_emotion_goes_by_equation_1() -> None:
 
 
 @pytest.mark.requirement("SY-26")
-def test_a_drive_goes_by_equation_2_and_appetite_is_set() -> None:
+def test_drive_follows_equation_2_and_appetite_is_set() -> None:
     """I = 20, ki = 2, ΔI = 15: 50. Appetite follows the battery: 100 - 70 %."""
     drives = Strengths(gains={"curiosity": 2.0}, start={"curiosity": 20.0})
     drives.update({"curiosity": 15.0})
@@ -92,7 +92,7 @@ def test_strengths_stay_from_0_to_100(gain: float, changes: list[float]) -> None
 
 @pytest.mark.requirement("SY-26")
 @pytest.mark.parametrize("percent", [(30.0, 60.0), (60.0, 60.0), (120.0, -20.0), ()])
-def test_a_row_that_does_not_sum_to_100_percent_is_refused(
+def test_row_that_does_not_sum_to_100_percent_is_rejected(
     percent: tuple[float, ...],
 ) -> None:
     arcs = tuple(Arc(to="a", percent=share) for share in percent)
@@ -101,7 +101,7 @@ def test_a_row_that_does_not_sum_to_100_percent_is_refused(
 
 
 @pytest.mark.requirement("SY-26")
-def test_the_first_row_that_holds_leads_on() -> None:
+def test_first_matching_row_is_taken() -> None:
     automaton = Automaton(NODES, "node 100")
     sad, happy = {"joy": 49.0}, {"joy": 50.0}
     far = Stimulus(event="obstacle", values={"distance": 101.0})
@@ -123,9 +123,9 @@ def test_arcs_are_drawn_by_their_probabilities() -> None:
     assert drawn[0] + drawn[1] == 20_000
 
 
-def test_an_arc_of_0_percent_is_never_drawn() -> None:
+def test_arc_of_0_percent_is_never_drawn() -> None:
     class Edge:
-        """Draws the very ends of the range."""
+        """Generator that draws the ends of the range."""
 
         def __init__(self, value: float) -> None:
             self.value = value
@@ -140,7 +140,7 @@ def test_an_arc_of_0_percent_is_never_drawn() -> None:
 
 
 def model(name: str, priority: int, action: str, event: str) -> BehaviourModel:
-    """Return one that goes round in a node and proposes one thing."""
+    """Return a model with one node and one action."""
     row = NodeRow(
         condition=RowCondition(event=event),
         arcs=(Arc(to="only", percent=100.0, action=action),),
@@ -151,7 +151,7 @@ def model(name: str, priority: int, action: str, event: str) -> BehaviourModel:
 
 
 @pytest.mark.requirement("SY-26")
-def test_the_switch_takes_the_highest_preset_priority() -> None:
+def test_switch_takes_the_highest_preset_priority() -> None:
     models = [
         model("play", 1, "kick", "ball"),
         model("survive", 9, "recharge", "ball"),
@@ -172,7 +172,7 @@ def test_the_switch_takes_the_highest_preset_priority() -> None:
 
 
 @pytest.mark.requirement("SY-26")
-def test_a_model_goes_on_only_when_its_proposal_is_taken() -> None:
+def test_model_advances_only_when_its_proposal_is_taken() -> None:
     low = BehaviourModel(name="low", priority=1, automaton=Automaton(NODES, "node 100"))
     high = model("high", 2, "recharge", "ball")
     switch, random = Switch([low, high], Strengths()), np.random.default_rng(0)
@@ -186,8 +186,8 @@ def test_a_model_goes_on_only_when_its_proposal_is_taken() -> None:
 
 
 @pytest.mark.requirement("SY-26")
-def test_praise_raises_and_scolding_lowers_the_probability_of_what_was_done() -> None:
-    """30/70 %, rate 0.1: praised 37/63; from there scolded 33.3/66.7."""
+def test_praise_raises_and_scolding_lowers_the_probability() -> None:
+    """30/70 %, rate 0.1: praised 37/63; then scolded 33.3/66.7."""
     praised = reinforce(NODE_100[0], 0, Lesson.PRAISE, 0.1)
     assert [arc.percent for arc in praised.arcs] == pytest.approx([37.0, 63.0])
     scolded = reinforce(praised, 0, Lesson.SCOLDING, 0.1)
@@ -195,7 +195,7 @@ def test_praise_raises_and_scolding_lowers_the_probability_of_what_was_done() ->
 
 
 @pytest.mark.requirement("SY-26")
-def test_completion_is_fed_back_to_learning_emotions_and_drives() -> None:
+def test_completion_changes_emotions_and_drives_and_is_learnt() -> None:
     low = BehaviourModel(name="low", priority=1, automaton=Automaton(NODES, "node 100"))
     strengths = Strengths(start={"anger": 60.0, "exercise": 80.0})
     effects = {"MOVE BACK": {"anger": -25.0, "exercise": -5.0}}
@@ -224,7 +224,7 @@ def test_completion_is_fed_back_to_learning_emotions_and_drives() -> None:
         max_size=30,
     ),
 )
-def test_rows_stay_distributions_whatever_is_taught(
+def test_rows_remain_distributions_after_any_lessons(
     shares: list[int], lessons: list[tuple[int, Lesson, float]]
 ) -> None:
     total = sum(shares)
@@ -242,8 +242,8 @@ def test_rows_stay_distributions_whatever_is_taught(
 
 @pytest.mark.requirement("SY-26")
 @pytest.mark.parametrize("rate", [0.9, 0.99, 0.999])
-def test_what_rounding_leaves_of_a_row_does_not_grow_by_teaching(rate: float) -> None:
-    """Of an arc near 100 % the others are mostly rounding; then they come back."""
+def test_rounding_errors_of_a_row_do_not_grow_by_teaching(rate: float) -> None:
+    """Near 100 % the other arcs are mostly rounding errors; then they grow again."""
     either = [(arc, lesson) for arc in (0, 1) for lesson in Lesson]
     for later in product(either, repeat=3):
         row = NodeRow(
@@ -259,8 +259,8 @@ def test_what_rounding_leaves_of_a_row_does_not_grow_by_teaching(rate: float) ->
 
 
 @pytest.mark.requirement("SY-26")
-def test_a_parent_of_schemas_may_choose_by_the_switch(nao: Robot) -> None:
-    """It plays when it sees the ball; a low battery interrupts; then it is kept."""
+def test_schema_parent_can_select_children_by_the_switch(nao: Robot) -> None:
+    """The ball starts play, a low battery interrupts, and recharging is kept."""
     models = [
         model("play", 1, "kick", "ball"),
         model("survive", 9, "recharge", "battery low"),
@@ -289,7 +289,7 @@ def test_a_parent_of_schemas_may_choose_by_the_switch(nao: Robot) -> None:
     assert seen == ["parent", *["kick"] * 2, *["recharge"] * 4]
 
 
-def test_what_makes_no_sense_is_refused() -> None:
+def test_invalid_values_are_rejected() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'joy'"):
         Strengths(gains={"joi": 1.0})
     with pytest.raises(BadInput, match="give a number from 0 to 100"):

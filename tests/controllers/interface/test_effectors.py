@@ -1,4 +1,4 @@
-"""What lights and loudspeakers may be told."""
+"""Commands for lights and loudspeakers."""
 
 from math import inf, nan
 
@@ -19,7 +19,7 @@ def chunk(n: int = 160, rate_hz: int = 16000) -> SoundChunk:
     return SoundChunk(samples=np.zeros(n), sample_rate_hz=rate_hz, label="hello")
 
 
-def test_what_was_given_may_be_changed_afterwards() -> None:
+def test_settings_copy_their_arrays() -> None:
     colours, samples = np.zeros(3), np.zeros(160)
     setting = LedSetting(colours=colours)
     sound = SoundChunk(samples=samples, sample_rate_hz=16000, label="hello")
@@ -30,12 +30,12 @@ def test_what_was_given_may_be_changed_afterwards() -> None:
             kept[0] = 1.0
 
 
-def test_a_chunk_lasts_as_long_as_its_samples() -> None:
+def test_chunk_length_is_samples_over_rate() -> None:
     assert chunk(160).length_s == 0.010
     assert chunk(441, 44100).length_s == 0.010
 
 
-def test_a_robot_takes_the_colours_and_rates_that_it_has(nao: Robot) -> None:
+def test_supported_colours_and_rates_are_accepted(nao: Robot) -> None:
     leds = {"LeftFaceLeds": led(0.0, 1.0, 0.0), "BrainLeds": led(0.5, fade_s=1.0)}
     leds["LeftEarLeds"] = LedSetting(colours=np.linspace(0.0, 1.0, 10)[:, None])
     check_command(Command(leds=leds, sound=chunk()), nao)
@@ -44,7 +44,7 @@ def test_a_robot_takes_the_colours_and_rates_that_it_has(nao: Robot) -> None:
 
 def test_messages(messages: Messages, nao: Robot, two_leg: Robot) -> None:
     messages(
-        colours_are_fractions_and_a_fade_ends=each(
+        invalid_colours_or_fade=each(
             lambda colours, fade_s=0.0: LedSetting(colours=colours, fade_s=fade_s),
             np.array([0.0, 1.5, 0.0]),
             np.array([0.0, nan, 0.0]),
@@ -57,7 +57,7 @@ def test_messages(messages: Messages, nao: Robot, two_leg: Robot) -> None:
             (np.zeros(3), nan),
             (np.zeros(3), inf),
         ),
-        sound_is_within_full_scale_and_has_a_name=each(
+        invalid_sound=each(
             lambda samples, rate_hz, label: SoundChunk(
                 samples=samples, sample_rate_hz=rate_hz, label=label
             ),
@@ -68,12 +68,12 @@ def test_messages(messages: Messages, nao: Robot, two_leg: Robot) -> None:
             (np.zeros(4), 0, "a"),
             (np.zeros(4), 16000, ""),
         ),
-        other_colours=each(
+        colours_not_supported=each(
             lambda **leds: check_command(Command(leds=leds), nao),
             BrainLeds=[led(0.0, 1.0, 0.0)],
             ChestLeds=[led(1.0), LedSetting(colours=np.zeros((2, 3)))],
         ),
-        lights_and_rates_that_a_robot_has_not=[
+        lights_and_rates_not_supported=[
             lambda: check_command(Command(leds={"ChestLed": led(0.0, 0.0, 0.0)}), nao),
             lambda: check_command(Command(sound=chunk(80, 8000)), nao),
             lambda: check_command(Command(sound=chunk()), two_leg),

@@ -1,4 +1,4 @@
-"""Panels: what is shown is looked at when it arrives, what is set has its range."""
+"""Panels: validation of displayed values and of new settings."""
 
 from math import inf, nan
 
@@ -27,7 +27,7 @@ GOOD = Panel(
 
 
 @pytest.mark.requirement("JD-25")
-def test_a_panel_passes_as_it_is() -> None:
+def test_valid_panel_is_accepted() -> None:
     seen = check_panel(GOOD)
     assert seen.rows[1] == GOOD.rows[1]
     assert seen.settings == GOOD.settings
@@ -59,7 +59,7 @@ def row(*values: object) -> Row:
         (Panel(settings=(Setting(name="a", value=None),)), "settings.0.value"),  # type: ignore[arg-type]
     ],
 )
-def test_what_is_no_panel_is_told(given: object, said: str) -> None:
+def test_invalid_panel_is_rejected(given: object, said: str) -> None:
     with pytest.raises(BadInput) as error:
         check_panel(given)
     assert said in str(error.value)
@@ -83,7 +83,7 @@ TEXT = Setting(name="said", value="hello")
         (TEXT, "", ""),
     ],
 )
-def test_a_setting_takes_its_type(
+def test_setting_accepts_values_of_its_type(
     setting: Setting, given: SettingValue, taken: SettingValue
 ) -> None:
     value = setting.accept(given)
@@ -107,7 +107,7 @@ def test_a_setting_takes_its_type(
         (TEXT, 5, "said = 5; give a text."),
     ],
 )
-def test_a_setting_refuses_others(
+def test_setting_rejects_other_values(
     setting: Setting, given: SettingValue, said: str
 ) -> None:
     with pytest.raises(BadInput) as error:
@@ -115,13 +115,13 @@ def test_a_setting_refuses_others(
     assert str(error.value).startswith(said)
 
 
-def test_a_setting_is_found_by_name() -> None:
+def test_setting_is_found_by_name() -> None:
     assert GOOD.setting("gain").value == 0.5
     with pytest.raises(UnknownName, match="gain"):
         GOOD.setting("gian")
 
 
-def test_who_has_a_panel_needs_no_base_class() -> None:
+def test_panel_needs_no_base_class() -> None:
     class Own:
         def panel(self) -> Panel:
             return GOOD

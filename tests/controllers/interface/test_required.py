@@ -1,4 +1,4 @@
-"""Of values that are not finite the first is told; finite ones never are."""
+"""Validation of sensor values: the first non-finite one is reported."""
 
 import dataclasses
 
@@ -18,16 +18,14 @@ FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 
 def values(n: int) -> st.SearchStrategy[FloatArray]:
-    """Return arrays, finite throughout or with anything in them."""
+    """Return arrays, all finite or with arbitrary floats."""
     anything = arrays(np.float64, n, elements=st.floats())
     return arrays(np.float64, n, elements=FINITE) | anything
 
 
 @given(q=values(len(REST.q)), fsr=values(len(REST.fsr)))
 @settings(max_examples=60, deadline=None)
-def test_the_first_value_that_is_not_finite_is_told(
-    q: FloatArray, fsr: FloatArray
-) -> None:
+def test_first_nonfinite_value_is_reported(q: FloatArray, fsr: FloatArray) -> None:
     seen = dataclasses.replace(REST, q=q, fsr=fsr)
     bad = [("fsr", i) for i, value in enumerate(fsr) if not abs(value) < np.inf]
     bad += [("q", i) for i, value in enumerate(q) if not abs(value) < np.inf]
@@ -40,6 +38,6 @@ def test_the_first_value_that_is_not_finite_is_told(
     assert caught.value.time_s == 1.5
 
 
-def test_fields_that_are_not_named_are_not_looked_at() -> None:
+def test_fields_not_named_are_not_checked() -> None:
     seen = dataclasses.replace(REST, gyro=np.full(3, np.nan))
     require_finite(seen, ("q", "v"))

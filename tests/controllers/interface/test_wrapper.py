@@ -1,4 +1,4 @@
-"""A wrapper adds something to a controller and takes nothing away."""
+"""Controller wrappers: they extend a controller and forward everything else."""
 
 import copy
 
@@ -11,7 +11,7 @@ from tests.controllers.helpers import Observe
 
 
 class Switched(FixedStiffness):
-    """A controller with a signal, a switch and a state."""
+    """Controller with a signal, a switch and a state."""
 
     signal_names = ("steps",)
     enabled = True
@@ -30,7 +30,7 @@ class Switched(FixedStiffness):
 
 
 class Halved(ControllerWrapper):
-    """A wrapper with a number of its own."""
+    """Wrapper with an attribute of its own."""
 
     _factor = 0.5
 
@@ -46,9 +46,7 @@ class Halved(ControllerWrapper):
         return Limits(stiffness=self._factor * super().step(observation).stiffness)
 
 
-def test_it_is_the_wrapped_one_with_something_added(
-    nao: Robot, observe: Observe
-) -> None:
+def test_wrapper_extends_the_wrapped_controller(nao: Robot, observe: Observe) -> None:
     inner = Switched()
     outer = Halved(Halved(inner))
     outer.reset(nao)
@@ -60,7 +58,7 @@ def test_it_is_the_wrapped_one_with_something_added(
     assert not has_signals(Halved(FixedStiffness()))
 
 
-def test_switches_reach_the_wrapped_one_and_own_ones_do_not() -> None:
+def test_wrapper_forwards_switches_but_not_own_attributes() -> None:
     inner = Switched()
     outer = Halved(inner)
     outer.enabled = False
@@ -71,12 +69,12 @@ def test_switches_reach_the_wrapped_one_and_own_ones_do_not() -> None:
     assert not hasattr(inner, "_factor")
 
 
-def test_what_neither_has_is_missed_by_its_name() -> None:
+def test_missing_attribute_names_the_wrapped_class() -> None:
     with pytest.raises(AttributeError, match=r"'Switched' .* 'no_such_thing'"):
         _ = Halved(Switched()).no_such_thing
 
 
-def test_it_can_be_copied() -> None:
+def test_wrapper_can_be_copied() -> None:
     outer = Halved(Switched())
     other = copy.deepcopy(outer)
     other.enabled = False

@@ -1,4 +1,4 @@
-"""Small ONNX networks, made by onnx.helper; no download."""
+"""Small ONNX networks made by onnx.helper, without a download."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,7 +28,7 @@ def linear_network(
         weights: (n_inputs, n_actions)
         bias: (n_actions,), none by default.
         metadata: key to text.
-        n_inputs: declared size of the input, if it is another one.
+        n_inputs: declared input size; that of `weights` by default.
         opset: version of the operators.
         kind: element type of the input; 1: float32.
     """
@@ -68,11 +68,11 @@ observation:
   - {{term: gravity}}
   - {{term: angular_velocity}}
 """
-"""Of the balancing network on the robot `two_leg`: the ankles alone do not hold it."""
+"""Layout of the balancing network for `two_leg`; uncontrolled, the ankles give way."""
 
 
 def balance(folder: Path, gain: float = 4.0, rate: float = 0.5, kp: float = 1.0) -> str:
-    """Write a network that turns the ankles against the lean; return its text."""
+    """Write a network that turns the ankles against the lean; return its spec."""
     W = np.zeros((6, 6))
     W[0, [2, 5]] = gain
     W[4, [2, 5]] = rate

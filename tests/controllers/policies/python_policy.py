@@ -1,4 +1,4 @@
-"""A policy in Python, as a user writes it, for the robot `two_leg`."""
+"""A Python policy as a user writes it, for the robot `two_leg`."""
 
 HOLD = """
 from nao_testbed.controllers import ServoGains

@@ -1,4 +1,4 @@
-"""The shift of a policy's set-points: small, along the currents, and given up."""
+"""Shift of a policy's set-points: bounded, against the currents, and abandoned."""
 
 import dataclasses
 from types import SimpleNamespace
@@ -24,7 +24,7 @@ DOWN = np.array([0.0, 0.0, -1.0])
 
 
 class Holds:
-    """Policy that moves its set-point by a share of the shift."""
+    """Policy that moves its set-point by a fraction of the shift."""
 
     name, period_s = "holds", 0.02
 
@@ -48,7 +48,7 @@ def run(
 ) -> tuple[CooledPolicy, np.ndarray]:
     """Return the controller and its shift under a constant current of one motor.
 
-    `grow`: part by which the current grows a second, from the end of the settling.
+    `grow`: relative growth of the current per second after settling.
     """
     controller = CooledPolicy(policy, how=how)
     controller.reset(robot)
@@ -75,7 +75,7 @@ def run(
     return controller, shift
 
 
-def test_the_shift_goes_against_the_current_up_to_its_bound(two_leg: Robot) -> None:
+def test_shift_opposes_the_current_up_to_its_bound(two_leg: Robot) -> None:
     _, early = run(two_leg, Holds(), SETTLING_S - 0.1)
     assert not early.any()
     controller, shift = run(two_leg, Holds(), 80.0)
@@ -86,19 +86,19 @@ def test_the_shift_goes_against_the_current_up_to_its_bound(two_leg: Robot) -> N
     assert margin_m > 0.02
 
 
-def test_the_share_that_a_policy_takes_back_is_not_accepted(two_leg: Robot) -> None:
+def test_shift_excludes_what_the_policy_takes_back(two_leg: Robot) -> None:
     controller, shift = run(two_leg, Holds(share=-0.6), 100.0)
     assert shift.any()
     assert controller.signals[0] == pytest.approx(0.4, abs=0.01)
 
 
-def test_it_gives_up_when_the_loss_grows(two_leg: Robot) -> None:
+def test_shift_is_removed_when_the_loss_grows(two_leg: Robot) -> None:
     _, shift = run(two_leg, Holds(), 40.0, grow=0.1)
     assert WORSE < (1.0 + 0.1 * 35.0) ** 2
     assert not shift.any()
 
 
-def test_a_cooler_stance_is_taken_slowly(two_leg: Robot) -> None:
+def test_cooler_stance_is_ramped(two_leg: Robot) -> None:
     q = two_leg.posture("Stand").angles
     change = cooler_stance(two_leg, q, DOWN)
     assert 0.0 < np.abs(change).max() <= BOUND_RAD
@@ -110,20 +110,20 @@ def test_a_cooler_stance_is_taken_slowly(two_leg: Robot) -> None:
     assert not none.any()
 
 
-def test_on_its_side_there_is_no_cooler_stance(two_leg: Robot) -> None:
+def test_robot_on_its_side_has_no_cooler_stance(two_leg: Robot) -> None:
     q = two_leg.posture("Stand").angles
     steep = np.array([0.0, 1.0, 0.0])
     assert not cooler_stance(two_leg, q + 0.5, steep).any()
 
 
-def test_the_option_cool_has_two_values(tmp_path: object) -> None:
+def test_option_cool_has_two_values(tmp_path: object) -> None:
     with pytest.raises(BadInput, match="cool is 'ice'; give cool=nudge or"):
         make_policy_controller("missing.onnx+cool=ice")
     names = short_names(["policy:a/ppo.onnx", "policy:a/ppo.onnx+cool=nudge"])
     assert names == ["ppo", "ppo+cool=nudge"]
 
 
-def test_a_file_may_be_in_an_installed_package(
+def test_policy_file_in_an_installed_package_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found = SimpleNamespace(submodule_search_locations=["lib/some_policies"])

@@ -1,4 +1,4 @@
-"""Metadata of exporters are read, and whatever else they hold is one sentence."""
+"""Exporter metadata are read; invalid ones give a one-sentence error."""
 
 import json
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ def g1() -> Robot:
 
 
 def holosoma(robot: Robot) -> dict[str, str]:
-    """As holosoma 0.1.3 writes them."""
+    """Return metadata as holosoma 0.1.3 writes them."""
     n = len(robot.joints)
     values = {
         "dof_names": [f"{name}_joint" for name in robot.joint_names],
@@ -49,7 +49,7 @@ def holosoma(robot: Robot) -> dict[str, str]:
     return {key: json.dumps(value) for key, value in values.items()}
 
 
-def test_a_file_of_mjlab_needs_no_layout(two_leg: Robot, tmp_path: Path) -> None:
+def test_mjlab_file_needs_no_layout(two_leg: Robot, tmp_path: Path) -> None:
     path = linear_network(tmp_path / "net.onnx", np.zeros((27, 6)), metadata=MJLAB)
     policy = OnnxPolicy(path)
     gains = policy.reset(two_leg)
@@ -61,7 +61,7 @@ def test_a_file_of_mjlab_needs_no_layout(two_leg: Robot, tmp_path: Path) -> None
     )
 
 
-def test_a_file_of_holosoma_has_the_shipped_layout(g1: Robot, tmp_path: Path) -> None:
+def test_holosoma_file_uses_the_shipped_layout(g1: Robot, tmp_path: Path) -> None:
     path = linear_network(
         tmp_path / "net.onnx", np.zeros((100, 29)), metadata=holosoma(g1)
     )
@@ -92,7 +92,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("changed", "said"), WRONG)
-def test_wrong_metadata_is_one_sentence(
+def test_invalid_metadata_give_a_one_sentence_error(
     changed: Mapping[str, str], said: str, two_leg: Robot
 ) -> None:
     with pytest.raises(BadInput, match=said) as caught:
@@ -126,7 +126,7 @@ generated = st.dictionaries(st.sampled_from(KEYS), texts, max_size=6)
 @pytest.mark.slow
 @settings(max_examples=1000)
 @given(changed=generated, removed=st.sets(st.sampled_from(KEYS), max_size=3))
-def test_any_metadata_are_read_or_refused_in_a_sentence(
+def test_any_metadata_are_read_or_rejected_in_one_sentence(
     changed: dict[str, str], removed: set[str]
 ) -> None:
     robot = load_robot(Path(__file__).parents[2] / "data" / "two_leg")

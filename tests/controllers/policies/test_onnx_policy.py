@@ -1,4 +1,4 @@
-"""An ONNX policy computes what its file says, and refuses what does not fit."""
+"""ONNX and Python policies: set-points against a reference, and input errors."""
 
 import re
 from pathlib import Path
@@ -68,7 +68,7 @@ def a_policy(folder: Path, **network: object) -> OnnxPolicy:
 def reference(
     robot: Robot, seen: list[Observation]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the last set-points and vector, written out by hand."""
+    """Return the last set-points and observation vector, computed by hand."""
     W = np.random.default_rng(1).normal(size=(SIZE, 3)) / 3.0
     index = [robot.joint_index(n) for n in ("right_ankle", "left_hip", "left_knee")]
     default, action, x = np.array([0.1, -0.2, 0.3]), np.zeros(3), np.zeros(SIZE)
@@ -117,7 +117,7 @@ def test_set_points_equal_a_reference_evaluation(
         np.testing.assert_allclose(target, wanted, atol=1e-6)  # rad; float32 inside
 
 
-def test_reset_begins_anew(two_leg: Robot, tmp_path: Path) -> None:
+def test_reset_restarts_the_policy(two_leg: Robot, tmp_path: Path) -> None:
     policy = a_policy(tmp_path)
     policy.reset(two_leg)
     first = policy.step(an_observation(two_leg, 0)).copy()
@@ -126,7 +126,7 @@ def test_reset_begins_anew(two_leg: Robot, tmp_path: Path) -> None:
     np.testing.assert_array_equal(policy.step(an_observation(two_leg, 0)), first)
 
 
-def test_the_phases_stand_while_the_command_is_zero(
+def test_phase_is_constant_while_the_command_is_zero(
     two_leg: Robot, tmp_path: Path
 ) -> None:
     a_policy(tmp_path)
@@ -156,7 +156,7 @@ BAD_LAYOUTS = {
 
 
 @pytest.mark.parametrize("case", BAD_LAYOUTS)
-def test_a_layout_that_does_not_fit_is_one_sentence(
+def test_invalid_layout_gives_a_one_sentence_error(
     case: str, two_leg: Robot, tmp_path: Path
 ) -> None:
     old, new, said = BAD_LAYOUTS[case]
@@ -177,7 +177,9 @@ BAD_FILES = {
 
 
 @pytest.mark.parametrize("case", BAD_FILES)
-def test_a_bad_file_is_one_sentence(case: str, two_leg: Robot, tmp_path: Path) -> None:
+def test_invalid_file_gives_a_one_sentence_error(
+    case: str, two_leg: Robot, tmp_path: Path
+) -> None:
     network, said = BAD_FILES[case]
     with pytest.raises(BadInput, match=said) as caught:
         a_policy(tmp_path, **network).reset(two_leg)
@@ -185,7 +187,7 @@ def test_a_bad_file_is_one_sentence(case: str, two_leg: Robot, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("content", [b"", b"not a network", b"\x08\x07" * 100])
-def test_a_file_that_is_no_network_is_one_sentence(
+def test_file_that_is_no_network_gives_a_one_sentence_error(
     content: bytes, tmp_path: Path
 ) -> None:
     path = tmp_path / "net.onnx"
@@ -195,14 +197,12 @@ def test_a_file_that_is_no_network_is_one_sentence(
     assert "\n" not in str(caught.value)
 
 
-def test_a_missing_file_is_one_sentence(tmp_path: Path) -> None:
+def test_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"none.onnx is not a file"):
         OnnxPolicy(tmp_path / "none.onnx")
 
 
-def test_an_action_that_is_not_finite_is_one_sentence(
-    two_leg: Robot, tmp_path: Path
-) -> None:
+def test_nonfinite_action_is_reported(two_leg: Robot, tmp_path: Path) -> None:
     policy = a_policy(tmp_path, bias=[0.0, np.nan, 0.0])
     policy.reset(two_leg)
     with pytest.raises(
@@ -211,7 +211,7 @@ def test_an_action_that_is_not_finite_is_one_sentence(
         policy.step(an_observation(two_leg, 0))
 
 
-def test_a_policy_of_another_robot_is_refused_before_the_run(
+def test_policy_of_another_robot_is_rejected_before_the_run(
     two_leg: Robot, nao: Robot, tmp_path: Path
 ) -> None:
     a_policy(tmp_path)
@@ -231,7 +231,7 @@ def test_a_policy_of_another_robot_is_refused_before_the_run(
         ("+layout=none.yaml", "none.yaml"),
     ],
 )
-def test_a_bad_option_is_one_sentence(rest: str, said: str, tmp_path: Path) -> None:
+def test_invalid_option_is_rejected(rest: str, said: str, tmp_path: Path) -> None:
     a_policy(tmp_path)
     with pytest.raises(BadInput, match=said):
         make_controller(f"policy:{tmp_path / 'net.onnx'}{rest}")
@@ -249,14 +249,12 @@ def test_a_bad_option_is_one_sentence(rest: str, said: str, tmp_path: Path) -> N
         ("policy:a+b.py:Walk", "a+b.py", "a+b"),
     ],
 )
-def test_a_file_name_may_have_a_plus_sign(text: str, file: str, short: str) -> None:
+def test_file_name_may_contain_a_plus_sign(text: str, file: str, short: str) -> None:
     assert policy_file(text) == file
     assert short_names([text]) == [short]
 
 
-def test_a_policy_in_python_runs_at_its_own_rate(
-    two_leg: Robot, tmp_path: Path
-) -> None:
+def test_python_policy_runs_at_its_own_rate(two_leg: Robot, tmp_path: Path) -> None:
     path = tmp_path / "hold.py"
     path.write_text(HOLD, encoding="utf-8")
     controller = make_controller(f"policy:{path}:Hold")
@@ -283,7 +281,7 @@ def test_a_policy_in_python_runs_at_its_own_rate(
         ("import no_such_module", "ModuleNotFoundError"),
     ],
 )
-def test_a_bad_policy_in_python_is_one_sentence(
+def test_invalid_python_policy_gives_a_one_sentence_error(
     text: str, said: str, two_leg: Robot, tmp_path: Path
 ) -> None:
     path = tmp_path / "hold.py"
@@ -299,7 +297,7 @@ def test_a_bad_policy_in_python_is_one_sentence(
     assert "\n" not in str(caught.value)
 
 
-def test_the_names_of_the_balancing_network_are_those_of_the_robot(
+def test_balancing_network_has_the_joint_names_of_the_robot(
     two_leg: Robot,
 ) -> None:
     assert two_leg.joint_names == JOINTS
