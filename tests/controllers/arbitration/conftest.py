@@ -1,4 +1,4 @@
-"""What all tests of reservations share."""
+"""Fixtures shared by the tests of reservations."""
 
 import os
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from tests.controllers.arbitration.ledger_setup import LedgerSetup
 
 @pytest.fixture(autouse=True)
 def _every_story_keeps_the_invariants() -> Iterator[None]:
-    """Judge the trace of each stage that a test has made."""
+    """Check the invariants on the trace of each ledger that a test has made."""
     LedgerSetup.made.clear()
     yield
     found = [stage.checker.finish() for stage in LedgerSetup.made]
@@ -19,7 +19,7 @@ def _every_story_keeps_the_invariants() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def soak() -> int:
-    """Number of histories of a soak, from the environment; without it none."""
+    """Return the number of histories of a soak test, from the environment."""
     text = os.environ.get("TESTBED_SOAK", "")
     if not text:
         pytest.skip("set TESTBED_SOAK=100000 for a soak of 100 000 histories")

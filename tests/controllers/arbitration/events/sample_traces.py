@@ -1,4 +1,4 @@
-"""Stories on a real ledger that between them make every kind of event."""
+"""Sample traces of a real ledger that together contain every kind of event."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ from tests.controllers.arbitration.ledger_setup import BY_PRIORITY, LedgerSetup
 
 
 def queue() -> list[Event]:
-    """Four behaviours want the head; one of them gives up (E1)."""
+    """Return a trace: four behaviours request the head; one times out (E1)."""
     stage = LedgerSetup()
     for name, limit_s in (("1", 5.0), ("2", 5.0), ("3", 10.0), ("4", 1.0)):
         stage.owner(name, timeout_s=limit_s)
@@ -41,7 +41,7 @@ def queue() -> list[Event]:
 
 
 def priorities() -> list[Event]:
-    """Authority, once it counts; ties, whole and partial loss, what is free (E6)."""
+    """Return a trace of preemption, ties, whole and partial loss, free parts (E6)."""
     stage = LedgerSetup()
     stage.ledger.reconfigure(0, preemption=BY_PRIORITY)
     stage.owners("arm", "see", "look", "tie")
@@ -64,7 +64,7 @@ def priorities() -> list[Event]:
 
 
 def families() -> list[Event]:
-    """Parents reserve, children use, strangers wait; then the parent lets go."""
+    """Return a trace: a parent reserves, children use, a stranger waits; release."""
     stage = LedgerSetup()
     stage.owner("parent")
     stage.owners("first", "second", parent="parent", policy=StopOnDemand(within_s=0.1))
@@ -84,7 +84,7 @@ def families() -> list[Event]:
 
 
 def pauses() -> list[Event]:
-    """A walk pauses for a greeting and goes on; two wait for each other; one grows."""
+    """Return a trace of a pause, a deadlock of two owners, and a growing token."""
     stage = LedgerSetup()
     stage.owner("walk", policy=PauseOnDemand(within_s=0.3))
     stage.owners("greet", "third")
@@ -97,14 +97,14 @@ def pauses() -> list[Event]:
     stage.ask("greet", "Microphone", add_to=voice)
     stage.take("third", "Head")
     stage.ask("third", "TTS")
-    stage.ask("greet", "Head")  # they would wait for each other
+    stage.ask("greet", "Head")  # would be a deadlock
     stage.release(voice)
     stage.until(2.0)
     return stage.events
 
 
 def bodies() -> list[Event]:
-    """Heat, a fall, a wish to sit, a silence, a crash, a ball that comes and goes."""
+    """Return a trace of heat, a fall, state changes, expiry, a crash, and a ball."""
     stage = LedgerSetup()
     stage.owners("dance", "talk")
     stage.owner("sit", policy=StopOnDemand())
@@ -134,7 +134,7 @@ def bodies() -> list[Event]:
 
 
 def loans() -> list[Event]:
-    """A greeting lends its voice, has it back, and lends it again until it ends."""
+    """Return a trace: a greeting lends its voice, recalls it, and lends it again."""
     stage = LedgerSetup()
     stage.owners("greeting", "talker", "next")
     token = stage.take("greeting", "RArm", "TTS")
@@ -153,7 +153,7 @@ def loans() -> list[Event]:
 
 
 def commands() -> list[Event]:
-    """What passes the gate and what does not, with a joint that is taken hot."""
+    """Return a trace of accepted and rejected commands with a joint frozen by heat."""
     events: list[Event] = []
     robot = load_robot()
     root = whole_tree(robot)
@@ -184,7 +184,7 @@ def commands() -> list[Event]:
 
 
 def rights() -> list[Event]:
-    """A controller limits and shifts what others hold; one of them has enough of it."""
+    """Return a trace: a controller limits and shifts joints of other owners."""
     events: list[Event] = []
     robot = load_robot()
     root = whole_tree(robot)

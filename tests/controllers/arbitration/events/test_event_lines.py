@@ -1,4 +1,4 @@
-"""Events as lines of JSON: every one comes back, no secret goes out."""
+"""Events as lines of JSON: round trip of every kind, no secrets."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -27,12 +27,12 @@ from tests.messages import Messages, each
 
 
 def logged(event: Event) -> Event:
-    """Return what a log keeps of an event: not the outcome, with its token."""
+    """Return an event as a log keeps it: without the outcome and its token."""
     return replace(event, outcome=None) if isinstance(event, Notified) else event
 
 
 @pytest.mark.parametrize("story", STORIES)
-def test_every_event_comes_back_from_its_line(
+def test_event_round_trip_through_its_line(
     story: Callable[[], list[Event]],
 ) -> None:
     for event in story():
@@ -45,14 +45,14 @@ def test_every_event_comes_back_from_its_line(
         assert event_from_record(event_to_record(event)) == back
 
 
-def test_the_stories_make_every_kind_of_event() -> None:
+def test_sample_traces_contain_every_kind_of_event() -> None:
     kinds = {type(event).__name__ for story in STORIES for event in story()}
-    home = Event.__module__  # not those of other parts that may be known here
+    home = Event.__module__  # without events of other packages
     assert kinds == {k for k, v in event_classes().items() if v.__module__ == home}
 
 
 @pytest.mark.parametrize("story", STORIES)
-def test_a_recorded_story_is_judged_as_the_told_one(
+def test_recorded_trace_has_the_same_hash_and_violations(
     story: Callable[[], list[Event]],
 ) -> None:
     told = story()
@@ -64,7 +64,7 @@ def test_a_recorded_story_is_judged_as_the_told_one(
     )
 
 
-def test_a_line_reads_like_the_event() -> None:
+def test_line_has_the_fields_of_the_event() -> None:
     stage = LedgerSetup(epoch=3)
     stage.owner("a")
     stage.take("a", "HeadYaw")
@@ -76,8 +76,8 @@ def test_a_line_reads_like_the_event() -> None:
 
 
 @pytest.mark.requirement("AR-7")
-def test_no_secret_goes_into_a_line() -> None:
-    """The notice of an outcome carries the token itself, its line does not."""
+def test_line_contains_no_secret() -> None:
+    """The notice of an outcome carries the token; its line does not."""
     stage = LedgerSetup()
     stage.owners("a", "b")
     token = stage.take("a", "HeadYaw")
@@ -87,7 +87,7 @@ def test_no_secret_goes_into_a_line() -> None:
     assert ticket.outcome.token is not None
     text = "\n".join(map(event_to_line, stage.events))
     for secret in (token.secret, ticket.outcome.token.secret):
-        assert secret >= 5000  # as the stage draws them: no other number here is
+        assert secret >= 5000  # secrets start at 5000, no other number does
         assert str(secret) not in text.replace("10000", "")
         assert f"{secret:016x}" not in text
     told = [e for e in stage.events if isinstance(e, Notified) and e.outcome]
@@ -95,7 +95,7 @@ def test_no_secret_goes_into_a_line() -> None:
     assert "outcome" not in json.loads(event_to_line(told[0]))
 
 
-def test_names_in_any_script_stay_readable() -> None:
+def test_non_ascii_names_stay_readable() -> None:
     stage = LedgerSetup()
     stage.owner('Grüße 🤖"')
     line = event_to_line(stage.events[-2])
@@ -110,7 +110,7 @@ def changed(**fields: object) -> str:
     return json.dumps(json.loads(LINE) | fields)
 
 
-def test_a_long_wrong_line_is_shown_in_part() -> None:
+def test_long_invalid_line_is_shortened_in_the_message() -> None:
     with pytest.raises(BadInput) as caught:
         event_from_line("x" * 10_000)
     assert len(str(caught.value)) < 250
@@ -118,7 +118,7 @@ def test_a_long_wrong_line_is_shown_in_part() -> None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measured(Event):
-    """An event of another part, with every type that a line holds."""
+    """Event of another package, with every type that a line can hold."""
 
     numbers: tuple[int, ...]
     by_name: Mapping[str, tuple[float, ...]]
@@ -131,7 +131,7 @@ MEASURED = Measured(
 )
 
 
-def test_events_of_other_parts_are_read_once_they_are_known() -> None:
+def test_events_of_other_packages_are_read_once_registered() -> None:
     line = event_to_line(MEASURED)
     know_events(Measured)
     know_events(Measured)
@@ -139,7 +139,7 @@ def test_events_of_other_parts_are_read_once_they_are_known() -> None:
     assert event_to_line(event_from_line(line)) == line
 
 
-def test_a_field_that_no_line_holds_is_refused() -> None:
+def test_field_of_unsupported_type_is_rejected() -> None:
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Odd(Event):
         what: Callable[[], int] | LedgerSetup
@@ -150,7 +150,7 @@ def test_a_field_that_no_line_holds_is_refused() -> None:
 
 def test_messages(messages: Messages) -> None:
     messages(
-        a_wrong_line=each(
+        invalid_line=each(
             event_from_line,
             LINE[:-5],
             "[1, 2]",
@@ -175,8 +175,6 @@ def test_messages(messages: Messages) -> None:
             '{"event": "Granted", "inside": [], "missing": [], "owner": "a", '
             '"request": 1, "shares": {}, "tick": 0, "token": "3.1"}',
         ),
-        an_unknown_event=lambda: event_from_line(LINE.replace("Opened", "Grantet")),
-        two_kinds_of_events_do_not_share_a_name=lambda: know_events(
-            type("Opened", (Event,), {})
-        ),
+        unknown_event=lambda: event_from_line(LINE.replace("Opened", "Grantet")),
+        duplicate_event_name=lambda: know_events(type("Opened", (Event,), {})),
     )

@@ -1,4 +1,4 @@
-"""Events are shared by all who listen, so nobody can change one."""
+"""Events are shared by all listeners and therefore immutable."""
 
 import copy
 import pickle
@@ -25,7 +25,7 @@ from tests.controllers.arbitration.events.sample_traces import STORIES
 from tests.controllers.arbitration.ledger_setup import LedgerSetup
 
 OTHERS = (schemas, orders, transmitter)
-"""Traces of other parts: whoever imports them knows their events."""
+"""Sample traces of other packages; importing them registers their events."""
 KINDS = [
     kind
     for kind in events.event_classes().values()
@@ -46,7 +46,7 @@ CHANGES: tuple[Callable[[Any], object], ...] = (
 
 
 def sample(hint: Any) -> object:
-    """Return a value of a type; containers are those that can be changed."""
+    """Return a value of a type; containers are mutable ones."""
     arms, origin = get_args(hint), get_origin(hint)
     if hint in SAMPLES:
         return SAMPLES[hint]
@@ -62,7 +62,7 @@ def sample(hint: Any) -> object:
 
 
 def changeable(value: object, where: str) -> Iterator[str]:
-    """Yield the places inside a value at which it can be changed."""
+    """Yield the paths inside a value at which it is mutable."""
     if isinstance(value, Mapping):
         for change in CHANGES:
             try:
@@ -91,7 +91,7 @@ def all_changeable(event: Event) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_no_event_can_be_changed(kind: type[Event]) -> None:
+def test_event_is_immutable(kind: type[Event]) -> None:
     hints = get_type_hints(kind)
     given = {field.name: sample(hints[field.name]) for field in fields(kind)}
     event = kind(**given)  # type: ignore[arg-type]
@@ -99,7 +99,7 @@ def test_no_event_can_be_changed(kind: type[Event]) -> None:
     before = event_to_line(event)
     for value in given.values():
         if isinstance(value, dict):
-            value.clear()  # the maker's own, not the event's
+            value.clear()  # the caller's container, not the event's copy
     assert event_to_line(event) == before
     for again in (
         event_from_line(before),
@@ -113,13 +113,13 @@ def test_no_event_can_be_changed(kind: type[Event]) -> None:
         event.tick = 5  # type: ignore[misc]
 
 
-def test_no_event_of_a_story_can_be_changed() -> None:
+def test_events_of_sample_traces_are_immutable() -> None:
     events = [event for story in STORIES for event in story()]
     assert {place for event in events for place in all_changeable(event)} == set()
 
 
 @pytest.mark.requirement("RM-33")
-def test_a_listener_spoils_nothing_for_those_told_after_it() -> None:
+def test_listener_cannot_change_an_event_for_later_listeners() -> None:
     stage = LedgerSetup()
     checker, shares = TraceChecker(), []
 
@@ -143,7 +143,7 @@ def test_a_listener_spoils_nothing_for_those_told_after_it() -> None:
         stage.ledger.advance(1)
 
 
-def test_the_rates_of_a_request_stay_as_they_are() -> None:
+def test_rates_of_a_request_are_immutable() -> None:
     rates = {"CPU": 10.0}
     request = Request(owner="a", rates=rates)
     rates["CPU"] = 20.0

@@ -1,4 +1,4 @@
-"""What a body lacks is `RobotModel`'s from the start, whatever asks for it."""
+"""Parts absent from a body are frozen by `RobotModel` from the start."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def stage_of(robot: Robot) -> LedgerSetup:
 
 
 @pytest.mark.requirement("RM-41", "RM-40")
-def test_without_legs_all_eleven_joints_are_shown_as_the_models(nao: Robot) -> None:
+def test_legs_of_a_robot_without_legs_are_frozen(nao: Robot) -> None:
     stage = stage_of(nao.with_body("T14"))
     legs = stage.ledger.tree.exclusive_leaves("Legs")
     assert len(legs) == LEGS
@@ -35,7 +35,7 @@ def test_without_legs_all_eleven_joints_are_shown_as_the_models(nao: Robot) -> N
 
 
 @pytest.mark.requirement("RM-41")
-def test_a_complete_robot_has_none_of_this(nao: Robot) -> None:
+def test_complete_robot_has_no_frozen_parts(nao: Robot) -> None:
     for robot in (nao, nao.with_body("H25")):
         stage = stage_of(robot)
         assert not any(row.virtual for row in stage.picture())
@@ -43,7 +43,7 @@ def test_a_complete_robot_has_none_of_this(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("RM-41")
-def test_absent_joints_are_nobodys_for_ever(nao: Robot) -> None:
+def test_request_for_absent_joints_times_out(nao: Robot) -> None:
     stage = stage_of(nao.with_body("T14"))
     stage.owners("walk")
     walk = stage.ask("walk", "Legs", timeout_s=3.0)
@@ -55,10 +55,10 @@ def test_absent_joints_are_nobodys_for_ever(nao: Robot) -> None:
 
 @pytest.mark.requirement("RM-42", "RM-48")
 @pytest.mark.parametrize(("body", "steps"), [("H25", True), ("T14", False)])
-def test_one_behaviour_runs_on_every_body(
+def test_same_behaviour_runs_with_and_without_legs(
     nao: Robot, body: str, *, steps: bool
 ) -> None:
-    """It greets with its arm, and makes two steps where there are legs."""
+    """It greets with its arm, and walks two steps if the body has legs."""
     stage = stage_of(nao.with_body(body))
     stage.owners("greet")
     got = outcome_of(stage.ask("greet", "TTS", "Right arm", optional=("Legs",)))
@@ -68,7 +68,7 @@ def test_one_behaviour_runs_on_every_body(
 
 
 @pytest.mark.requirement("RM-46")
-def test_another_body_is_another_line_of_the_robots_data(nao: Robot) -> None:
+def test_body_variant_is_defined_in_the_robot_data(nao: Robot) -> None:
     stage = stage_of(nao.with_body("T2"))
     frozen = {row.name for row in stage.picture() if row.virtual}
     motors = set(stage.ledger.tree.exclusive_leaves("All motors"))
@@ -76,8 +76,8 @@ def test_another_body_is_another_line_of_the_robots_data(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("RM-41", "RM-45")
-def test_another_body_takes_and_gives_back_what_differs(nao: Robot) -> None:
-    """From T14 to T2 the legs stay the model's, all along; the arms come to them."""
+def test_change_of_body_freezes_and_thaws_the_difference(nao: Robot) -> None:
+    """From T14 to T2 the legs stay frozen; the arms are frozen too."""
     before, after = nao.with_body("T14"), nao.with_body("T2")
     stage = stage_of(before)
     stage.owners("walk", "wave")

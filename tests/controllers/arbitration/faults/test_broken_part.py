@@ -1,4 +1,4 @@
-"""A broken part is `brokenArm`'s until it is repaired; faults may overlap."""
+"""`brokenArm` freezes a broken part until it is repaired; faults may overlap."""
 
 import pytest
 from hypothesis import given
@@ -31,7 +31,7 @@ def stage(nao: Robot) -> LedgerSetup:
 
 
 @pytest.mark.requirement("RM-44", "RM-40")
-def test_nobody_uses_a_broken_arm(stage: LedgerSetup) -> None:
+def test_broken_arm_cannot_be_used(stage: LedgerSetup) -> None:
     stage.owners("wave", policy=Lock())
     token = stage.take("wave", "LShoulderPitch")
     broken = BrokenPart(stage.ledger)
@@ -42,12 +42,12 @@ def test_nobody_uses_a_broken_arm(stage: LedgerSetup) -> None:
     assert not outcome_of(stage.ask("wave", "LHand", timeout_s=0.0)).is_granted
     assert outcome_of(stage.ask("wave", "Right arm")).is_granted
     assert [hold.by for hold in stage.row("LHand").virtual] == ["brokenArm"]
-    assert stage.ledger.effort_cap("LElbowRoll") == 0.0, "it is limp"
+    assert stage.ledger.effort_cap("LElbowRoll") == 0.0, "the arm is limp"
     assert stage.ledger.effort_cap("RElbowRoll") == 1.0
 
 
 @pytest.mark.requirement("RM-45")
-def test_repaired_it_goes_to_the_head_waiter_in_the_same_tick(
+def test_repaired_part_is_granted_to_the_first_waiter_at_once(
     stage: LedgerSetup,
 ) -> None:
     broken = BrokenPart(stage.ledger)
@@ -61,7 +61,7 @@ def test_repaired_it_goes_to_the_head_waiter_in_the_same_tick(
 
 
 @pytest.mark.requirement("RM-45")
-def test_a_joint_stays_broken_when_the_arm_around_it_is_repaired(
+def test_joint_stays_broken_when_its_arm_is_repaired(
     stage: LedgerSetup,
 ) -> None:
     broken = BrokenPart(stage.ledger)
@@ -76,7 +76,7 @@ def test_a_joint_stays_broken_when_the_arm_around_it_is_repaired(
 
 
 @pytest.mark.requirement("RM-45")
-def test_what_one_cause_gives_back_another_still_has(stage: LedgerSetup) -> None:
+def test_repair_of_one_cause_leaves_the_hold_of_another(stage: LedgerSetup) -> None:
     arm, battery = BrokenPart(stage.ledger), BrokenPart(stage.ledger, "lowBattery")
     arm.inject(["LHand"], 1)
     battery.inject(["LHand"], 2, Occupation(effort_cap=0.5, is_total=False))
@@ -100,10 +100,10 @@ def test_what_one_cause_gives_back_another_still_has(stage: LedgerSetup) -> None
         max_size=20,
     )
 )
-def test_a_leaf_is_as_broken_as_its_worst_fault(
+def test_leaf_state_follows_its_worst_fault(
     nao: Robot, steps: list[tuple[str, float | None, bool, bool]]
 ) -> None:
-    """Against a list of all faults, looked through anew each time."""
+    """Compared with a scan over the list of all faults after each step."""
     stage = LedgerSetup(nao.resources)
     broken = BrokenPart(stage.ledger)
     faults: dict[str, Occupation] = {}
@@ -124,7 +124,7 @@ def test_a_leaf_is_as_broken_as_its_worst_fault(
         assert any(hold.is_total for hold in held) == any(o.is_total for o in on_it)
 
 
-def test_the_same_fault_told_twice_is_one_event(stage: LedgerSetup) -> None:
+def test_repeated_fault_gives_one_event(stage: LedgerSetup) -> None:
     broken = BrokenPart(stage.ledger)
     broken.inject(["LHand"], 1)
     broken.inject(["LHand"], 2)
@@ -132,7 +132,7 @@ def test_the_same_fault_told_twice_is_one_event(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-44", "RM-65")
-def test_a_fault_is_noted_or_repaired_when_the_ledger_knows(stage: LedgerSetup) -> None:
+def test_fault_is_recorded_only_if_the_ledger_accepts_it(stage: LedgerSetup) -> None:
     broken = BrokenPart(stage.ledger)
     stage.until(0.05)
     with pytest.raises(BadInput, match="a tick must not decrease"):
@@ -146,7 +146,7 @@ def test_a_fault_is_noted_or_repaired_when_the_ledger_knows(stage: LedgerSetup) 
     assert [*broken.faults, *broken.broken] == []
 
 
-def test_bad_faults_change_nothing(stage: LedgerSetup) -> None:
+def test_invalid_faults_change_nothing(stage: LedgerSetup) -> None:
     broken = BrokenPart(stage.ledger)
     broken.inject(["LHand"], 1)
     before = stage.picture()

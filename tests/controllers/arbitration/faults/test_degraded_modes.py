@@ -1,4 +1,4 @@
-"""A degraded mode caps many joints at once and takes them from nobody."""
+"""A degraded mode caps the effort of many joints and revokes nothing."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def stage(nao: Robot) -> LedgerSetup:
 
 
 @pytest.mark.requirement("RM-46")
-def test_saving_energy_caps_joints_that_stay_usable(
+def test_energy_saving_caps_joints_that_stay_usable(
     stage: LedgerSetup, nao: Robot
 ) -> None:
     stage.owners("wave", "look")
@@ -35,7 +35,7 @@ def test_saving_energy_caps_joints_that_stay_usable(
 
 
 @pytest.mark.requirement("RM-46", "RM-45")
-def test_of_two_modes_the_smaller_cap_counts_until_its_own_ends(
+def test_smaller_cap_of_two_modes_applies_until_it_ends(
     stage: LedgerSetup,
 ) -> None:
     modes = DegradedModes(stage.ledger)
@@ -50,7 +50,7 @@ def test_of_two_modes_the_smaller_cap_counts_until_its_own_ends(
     assert not any(row.virtual for row in stage.picture())
 
 
-def test_a_mode_entered_again_changes(stage: LedgerSetup) -> None:
+def test_mode_entered_again_replaces_its_caps(stage: LedgerSetup) -> None:
     modes = DegradedModes(stage.ledger)
     modes.enter(DegradedMode(name="quiet", caps={"Arms": 0.5}), 1)
     modes.enter(DegradedMode(name="quiet", caps={"Legs": 0.4}), 2)
@@ -59,7 +59,7 @@ def test_a_mode_entered_again_changes(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-45")
-def test_a_mode_whose_end_the_ledger_did_not_take_is_still_in_force(
+def test_mode_stays_in_force_if_the_ledger_rejects_its_end(
     stage: LedgerSetup, nao: Robot
 ) -> None:
     modes = DegradedModes(stage.ledger)
@@ -72,12 +72,12 @@ def test_a_mode_whose_end_the_ledger_did_not_take_is_still_in_force(
     assert stage.ledger.effort_cap("LHand") == 1.0
 
 
-def test_bad_modes_change_nothing(stage: LedgerSetup) -> None:
+def test_invalid_modes_change_nothing(stage: LedgerSetup) -> None:
     modes = DegradedModes(stage.ledger)
     before = stage.picture()
     with pytest.raises(UnknownName, match="Did you mean 'Arms'"):
         modes.enter(DegradedMode(name="quiet", caps={"Head": 0.5, "Amrs": 0.5}), 1)
-    stage.owner("quiet")  # a name that nobody has taken
+    stage.owner("quiet")  # an owner name, not a mode
     with pytest.raises(UnknownName, match="'quiet'"):
         modes.leave("quiet", 1)
     with pytest.raises(BadInput, match=r"at 1\.5"):

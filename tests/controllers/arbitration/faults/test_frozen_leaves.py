@@ -1,4 +1,4 @@
-"""Hot, broken, absent: a virtual owner has the part, named by the cause."""
+"""Frozen leaves: a virtual owner named by the cause (hot, broken, absent)."""
 
 import pytest
 
@@ -36,11 +36,11 @@ def stage() -> LedgerSetup:
 
 
 @pytest.mark.requirement("RM-40", "RM-44")
-def test_what_a_virtual_owner_has_nobody_is_granted(stage: LedgerSetup) -> None:
+def test_frozen_resource_is_not_granted(stage: LedgerSetup) -> None:
     stage.ledger.freeze(["RHand"], "brokenArm", stage.tick)
     waiting = stage.ask("waver", "RArm", timeout_s=6.0)
     assert end_of(stage.ask("reader", "RHand", timeout_s=0.0))[0] is DENIED
-    stage.at(5.0)  # till then others may have what is free of it
+    stage.at(5.0)  # until then the free leaves may be granted
     assert end_of(stage.ask("reader", "RShoulderPitch", timeout_s=0.0))[0] is DENIED
     stage.until(6.0)
     assert end_of(waiting) == (TIMED_OUT, 6.0)
@@ -51,8 +51,10 @@ def test_what_a_virtual_owner_has_nobody_is_granted(stage: LedgerSetup) -> None:
 @pytest.mark.requirement("RM-40", "RM-41")
 @pytest.mark.parametrize("timeout_s", [0.0, 1.0])
 @pytest.mark.parametrize("by", ["RobotModel", "hotEngine", "brokenArm"])
-def test_absent_is_not_busy(stage: LedgerSetup, by: str, timeout_s: float) -> None:
-    """Who waits for what a virtual owner has is told so, whoever holds the rest."""
+def test_outcome_for_a_frozen_resource_names_its_cause(
+    stage: LedgerSetup, by: str, timeout_s: float
+) -> None:
+    """The reason is FROZEN even if the other leaves are held."""
     stage.take("boss", "RShoulderPitch")
     stage.ledger.freeze(["RHand"], by, stage.tick)
     both = stage.ask("waver", "RArm", timeout_s=timeout_s)
@@ -69,18 +71,18 @@ def test_absent_is_not_busy(stage: LedgerSetup, by: str, timeout_s: float) -> No
 
 
 @pytest.mark.requirement("RM-40")
-def test_a_part_that_is_only_capped_is_busy(stage: LedgerSetup) -> None:
+def test_capped_resource_counts_as_busy_not_frozen(stage: LedgerSetup) -> None:
     stage.take("boss", "RHand")
     stage.ledger.freeze(["RHand"], "hotEngine", 0, effort_cap=0.5, is_total=False)
     waiting = stage.ask("waver", "RHand", timeout_s=1.0)
-    stage.ledger.freeze(["LHand"], "brokenArm", 0)  # another one
+    stage.ledger.freeze(["LHand"], "brokenArm", 0)  # a different resource
     stage.until(1.0)
     assert why(waiting) is Why.TIMEOUT
 
 
 @pytest.mark.requirement("RM-40", "RM-43")
 @pytest.mark.requirement("I-22")
-def test_a_fault_takes_even_from_who_locks_with_the_highest_priority() -> None:
+def test_fault_revokes_a_lock_of_highest_priority() -> None:
     stage = LedgerSetup(preemption=Preemption.BY_PRIORITY)
     stage.owner("boss", priority=9, policy=Lock())
     token = stage.take("boss", "HeadYaw", "TTS")
@@ -94,7 +96,7 @@ def test_a_fault_takes_even_from_who_locks_with_the_highest_priority() -> None:
 
 
 @pytest.mark.requirement("RM-40", "AR-20")
-def test_who_loses_in_part_keeps_the_rest(stage: LedgerSetup) -> None:
+def test_partial_loss_keeps_the_other_leaves(stage: LedgerSetup) -> None:
     token = stage.take("reader", *HEAD, loss=Loss.PARTIAL)
     stage.ledger.freeze(["HeadYaw"], "hotEngine", stage.tick)
     assert stage.may(token, "HeadPitch") is None
@@ -102,7 +104,7 @@ def test_who_loses_in_part_keeps_the_rest(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-45")
-def test_the_first_who_waits_gets_it_when_the_cause_is_over(stage: LedgerSetup) -> None:
+def test_first_waiter_is_granted_when_the_fault_ends(stage: LedgerSetup) -> None:
     stage.ledger.freeze(["HeadYaw"], "hotEngine", stage.tick, effort_cap=0.2)
     waiting = stage.ask("reader", "Head", timeout_s=60.0)
     stage.at(30.0)
@@ -113,7 +115,7 @@ def test_the_first_who_waits_gets_it_when_the_cause_is_over(stage: LedgerSetup) 
 
 
 @pytest.mark.requirement("RM-45", "AR-26")
-def test_who_lost_it_is_told_once_that_it_is_back(stage: LedgerSetup) -> None:
+def test_former_holder_is_notified_once_when_the_fault_ends(stage: LedgerSetup) -> None:
     stage.take("reader", *HEAD)
     stage.ledger.freeze(["HeadYaw"], "hotEngine", stage.tick)
     stage.at(2.0)
@@ -124,7 +126,7 @@ def test_who_lost_it_is_told_once_that_it_is_back(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-45", "RM-46")
-def test_a_cause_takes_away_only_its_own_hold(stage: LedgerSetup) -> None:
+def test_thaw_removes_only_the_hold_of_its_cause(stage: LedgerSetup) -> None:
     stage.ledger.freeze(["RHand"], "hotEngine", stage.tick, effort_cap=0.3)
     stage.ledger.freeze(["RArm"], "brokenArm", stage.tick, effort_cap=0.0)
     assert stage.ledger.effort_cap("RHand") == 0.0
@@ -138,7 +140,7 @@ def test_a_cause_takes_away_only_its_own_hold(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-45")
-def test_a_cause_may_end_for_one_part_and_stay_for_another(stage: LedgerSetup) -> None:
+def test_cause_can_thaw_one_part_and_keep_another(stage: LedgerSetup) -> None:
     stage.ledger.freeze(["Arms"], "hotEngine", stage.tick)
     stage.ledger.thaw("hotEngine", stage.tick, ["LArm", "HeadYaw"])
     assert end_of(stage.ask("waver", "LArm", timeout_s=0.0))[0] is GRANTED
@@ -146,7 +148,7 @@ def test_a_cause_may_end_for_one_part_and_stay_for_another(stage: LedgerSetup) -
 
 
 @pytest.mark.requirement("RM-46")
-def test_a_part_frozen_in_part_stays_in_use_with_less_effort(
+def test_partially_frozen_part_stays_usable_with_less_effort(
     stage: LedgerSetup,
 ) -> None:
     token = stage.take("waver", "Legs")
@@ -161,7 +163,7 @@ def test_a_part_frozen_in_part_stays_in_use_with_less_effort(
 
 
 @pytest.mark.requirement("RM-46")
-def test_one_cause_may_turn_from_partial_to_total_and_back(stage: LedgerSetup) -> None:
+def test_cause_can_change_from_partial_to_total_and_back(stage: LedgerSetup) -> None:
     token = stage.take("waver", "RHand")
     stage.ledger.freeze(["RHand"], "hotEngine", 0, effort_cap=0.5, is_total=False)
     stage.ledger.freeze(["RHand"], "hotEngine", 0, effort_cap=0.1)
@@ -187,7 +189,7 @@ def test_any_kind_of_resource_can_be_frozen(stage: LedgerSetup, leaf: str) -> No
 
 
 @pytest.mark.parametrize("cap", [-0.1, 1.1])
-def test_a_cap_that_is_no_stiffness_is_refused(stage: LedgerSetup, cap: float) -> None:
+def test_effort_cap_out_of_range_is_rejected(stage: LedgerSetup, cap: float) -> None:
     before = stage.picture()
     with pytest.raises(BadInput, match="effort cap is"):
         stage.ledger.freeze(["RHand"], "hotEngine", 0, effort_cap=cap)
@@ -197,10 +199,10 @@ def test_a_cap_that_is_no_stiffness_is_refused(stage: LedgerSetup, cap: float) -
 
 
 @pytest.mark.requirement("RM-40", "RM-26")
-def test_parent_and_child_are_both_told_that_the_part_is_frozen(
+def test_parent_and_child_are_both_notified_of_the_freeze(
     stage: LedgerSetup,
 ) -> None:
-    """Each by its own cause, not the child by the loss of its parent."""
+    """The child's notice names the fault, not the loss of its parent."""
     stage.owners("part", parent="boss")
     stage.take("boss", "HeadYaw", "TTS")
     stage.take("part", "TTS")
@@ -210,7 +212,7 @@ def test_parent_and_child_are_both_told_that_the_part_is_frozen(
         assert (notice.why, notice.by) == (LossCause.FROZEN, "broken")
 
 
-def test_who_gives_back_no_part_keeps_all(stage: LedgerSetup) -> None:
+def test_thaw_of_no_names_changes_nothing(stage: LedgerSetup) -> None:
     stage.ledger.freeze(["HeadYaw"], "hotEngine", stage.tick)
     stage.ledger.thaw("hotEngine", stage.tick, names=[])
     assert stage.row("HeadYaw").virtual

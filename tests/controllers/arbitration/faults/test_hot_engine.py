@@ -1,4 +1,4 @@
-"""`hotEngine` takes a hot motor, lowers its effort, and gives it back when cool."""
+"""`hotEngine` freezes a hot motor, caps its effort, and thaws it when cool."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ ONSET, RELEASE = 76.0, 70.0
 
 
 def temperatures(robot: Robot, **hot: float) -> FloatArray:
-    """Return 30 °C for all motors but those named."""
+    """Return 30 °C for all motors except those named."""
     degc = np.full(len(robot.motors), 30.0)
     for name, value in hot.items():
         degc[robot.motor_names.index(name)] = value
@@ -40,7 +40,7 @@ def stage(nao: Robot) -> LedgerSetup:
 
 
 @pytest.mark.requirement("RM-43", "RM-40", "I-22")
-def test_a_hot_motor_is_taken_from_a_holder_that_locks(
+def test_hot_motor_is_revoked_from_a_locking_holder(
     nao: Robot, stage: LedgerSetup
 ) -> None:
     stage.owners("look around", policy=Lock())
@@ -56,9 +56,7 @@ def test_a_hot_motor_is_taken_from_a_holder_that_locks(
 
 
 @pytest.mark.requirement("RM-43")
-def test_the_energy_sent_to_a_hot_motor_is_lowered(
-    nao: Robot, stage: LedgerSetup
-) -> None:
+def test_effort_of_a_hot_motor_is_capped(nao: Robot, stage: LedgerSetup) -> None:
     engine = HotEngine(stage.ledger, nao, HotEngineCfg(effort_cap=0.15))
     engine.step(temperatures(nao, LKneePitch=ONSET), 1)
     assert stage.ledger.effort_cap("LKneePitch") == 0.15
@@ -66,10 +64,10 @@ def test_the_energy_sent_to_a_hot_motor_is_lowered(
 
 
 @pytest.mark.requirement("RM-43")
-def test_with_the_default_cap_every_motor_cools_whatever_it_has_to_hold(
+def test_default_cap_cools_every_motor_at_any_load(
     nao: Robot,
 ) -> None:
-    """Steady state at the capped torque, from the one-node equation itself."""
+    """Steady state at the capped torque, by the one-node equation."""
     cfg = HotEngineCfg()
     for motor in nao.motors:
         heat = motor.one_node
@@ -80,7 +78,7 @@ def test_with_the_default_cap_every_motor_cools_whatever_it_has_to_hold(
 
 
 @pytest.mark.requirement("RM-45")
-def test_it_is_given_back_only_below_the_lower_threshold(
+def test_motor_is_thawed_only_below_the_release_threshold(
     nao: Robot, stage: LedgerSetup
 ) -> None:
     stage.owners("look around")
@@ -98,7 +96,7 @@ def test_it_is_given_back_only_below_the_lower_threshold(
 
 
 @pytest.mark.requirement("RM-43")
-def test_between_the_thresholds_a_cool_motor_stays_free(
+def test_cool_motor_between_the_thresholds_stays_free(
     nao: Robot, stage: LedgerSetup
 ) -> None:
     engine = HotEngine(stage.ledger, nao)
@@ -108,7 +106,7 @@ def test_between_the_thresholds_a_cool_motor_stays_free(
 
 
 @pytest.mark.requirement("RM-46", "RM-43")
-def test_in_part_the_holder_keeps_the_motor_and_its_effort_is_capped(
+def test_partial_freeze_keeps_the_holder_and_caps_effort(
     nao: Robot, stage: LedgerSetup
 ) -> None:
     stage.owners("look around")
@@ -120,7 +118,7 @@ def test_in_part_the_holder_keeps_the_motor_and_its_effort_is_capped(
 
 
 @pytest.mark.requirement("RM-45")
-def test_one_motor_cools_while_another_stays_hot(
+def test_one_motor_is_thawed_while_another_stays_hot(
     nao: Robot, stage: LedgerSetup
 ) -> None:
     engine = HotEngine(stage.ledger, nao)
@@ -134,16 +132,14 @@ def test_one_motor_cools_while_another_stays_hot(
 
 
 @pytest.mark.requirement("RM-43")
-def test_a_motor_that_drives_two_joints_is_one_leaf(
-    nao: Robot, stage: LedgerSetup
-) -> None:
+def test_motor_of_two_joints_is_one_leaf(nao: Robot, stage: LedgerSetup) -> None:
     engine = HotEngine(stage.ledger, nao)
     engine.step(temperatures(nao, LHipYawPitch=ONSET), 1)
     assert engine.hot == ("LHipYawPitch",)
 
 
 @pytest.mark.requirement("RM-43", "RM-42")
-def test_another_robot_is_watched_by_its_own_motors(two_leg: Robot) -> None:
+def test_hot_engine_works_on_a_two_leg_robot(two_leg: Robot) -> None:
     stage = LedgerSetup(two_leg.resources)
     engine = HotEngine(stage.ledger, two_leg)
     hottest = two_leg.motor_names[0]
@@ -155,10 +151,8 @@ def test_another_robot_is_watched_by_its_own_motors(two_leg: Robot) -> None:
 @given(
     walk=st.lists(st.floats(min_value=60.0, max_value=90.0), min_size=1, max_size=30),
 )
-def test_the_trace_freezes_and_thaws_in_turn_as_the_thresholds_say(
-    nao: Robot, walk: list[float]
-) -> None:
-    """A motor that wanders: what the hysteresis says, computed on its own."""
+def test_freezes_and_thaws_follow_the_thresholds(nao: Robot, walk: list[float]) -> None:
+    """Random temperatures, compared with an independent hysteresis."""
     stage = LedgerSetup(nao.resources)
     engine = HotEngine(stage.ledger, nao)
     expected: list[tuple[type[Frozen | Thawed], int]] = []
@@ -178,7 +172,7 @@ def test_the_trace_freezes_and_thaws_in_turn_as_the_thresholds_say(
 
 @pytest.mark.requirement("RM-43", "RM-65")
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_a_failed_sensor_ends_the_protection_of_no_other_motor(
+def test_failed_sensor_does_not_disable_other_motors(
     nao: Robot, stage: LedgerSetup, bad: float
 ) -> None:
     engine = HotEngine(stage.ledger, nao)
@@ -194,7 +188,7 @@ def test_a_failed_sensor_ends_the_protection_of_no_other_motor(
 
 
 @pytest.mark.requirement("RM-43")
-def test_a_motor_whose_sensor_fails_stays_hot_or_cool_for_a_while_and_then_is_hot(
+def test_motor_with_a_failed_sensor_counts_as_hot_after_a_while(
     nao: Robot, stage: LedgerSetup
 ) -> None:
     engine = HotEngine(stage.ledger, nao, HotEngineCfg(failures_borne=3))
@@ -206,16 +200,16 @@ def test_a_motor_whose_sensor_fails_stays_hot_or_cool_for_a_while_and_then_is_ho
     engine.step(failed, 4)
     assert [*engine.hot] == ["HeadYaw", "LHand"]
     engine.step(temperatures(nao, LHand=RELEASE, HeadYaw=RELEASE - 0.1), 5)
-    assert [*engine.hot] == ["LHand"]  # no word yet that it is cool
+    assert [*engine.hot] == ["LHand"]  # not below the release threshold yet
     engine.step(temperatures(nao, LHand=RELEASE - 0.1), 6)
     assert [*engine.hot] == []
-    for tick in (7, 8, 9):  # the count begins anew
+    for tick in (7, 8, 9):  # the count restarts
         engine.step(failed, tick)
     assert [*engine.hot] == []
 
 
 @pytest.mark.requirement("RM-43", "RM-65")
-def test_a_motor_that_is_no_resource_ends_the_protection_of_no_other(
+def test_motor_that_is_no_resource_does_not_disable_others(
     nao: Robot,
 ) -> None:
     stage = LedgerSetup(ResourceTree(nao.resources).without("HeadYaw").root)
@@ -224,28 +218,28 @@ def test_a_motor_that_is_no_resource_ends_the_protection_of_no_other(
     assert [*engine.hot] == ["LHand"]
     assert [*engine.out_of_reach] == ["HeadYaw"]
     with pytest.raises(BadInput, match="cannot be removed"):
-        stage.ledger.remove_resource("RHand", 1)  # nor does one become none
+        stage.ledger.remove_resource("RHand", 1)  # motors cannot be removed
     engine.step(temperatures(nao, RHand=95.0), 2)
     assert [*engine.hot, *engine.out_of_reach] == ["RHand"]
 
 
 @pytest.mark.requirement("RM-43", "RM-65")
-def test_what_the_ledger_did_not_take_is_told_again(
+def test_update_rejected_by_the_ledger_is_repeated(
     nao: Robot, stage: LedgerSetup
 ) -> None:
-    """A step at a tick that is over fails; the next one protects."""
+    """A step at a past tick fails; the next one freezes the motor."""
     engine = HotEngine(stage.ledger, nao)
     stage.until(0.05)
     with pytest.raises(BadInput, match="a tick must not decrease"):
         engine.step(temperatures(nao, HeadYaw=ONSET), 1)
     assert [*engine.hot] == []
-    engine.step(temperatures(nao, HeadYaw=RELEASE), 6)  # still hot: not below it yet
+    engine.step(temperatures(nao, HeadYaw=RELEASE), 6)  # hot until below it
     assert [*engine.hot] == ["HeadYaw"]
     assert stage.ledger.effort_cap("HeadYaw") == HotEngineCfg().effort_cap
 
 
 @pytest.mark.requirement("RM-40", "RM-65")
-def test_no_real_owner_takes_its_name(nao: Robot, stage: LedgerSetup) -> None:
+def test_name_of_the_virtual_owner_is_reserved(nao: Robot, stage: LedgerSetup) -> None:
     engine = HotEngine(stage.ledger, nao)
     with pytest.raises(BadInput, match="hotEngine"):
         stage.owners("hotEngine")
@@ -253,7 +247,7 @@ def test_no_real_owner_takes_its_name(nao: Robot, stage: LedgerSetup) -> None:
     assert [*engine.hot] == ["HeadYaw"]
 
 
-def test_temperatures_of_another_robot_change_nothing(
+def test_temperatures_of_wrong_size_change_nothing(
     nao: Robot, stage: LedgerSetup
 ) -> None:
     engine = HotEngine(stage.ledger, nao)
@@ -266,7 +260,7 @@ def test_temperatures_of_another_robot_change_nothing(
 
 def test_messages(messages: Messages) -> None:
     messages(
-        thresholds_that_would_chatter=each(
+        invalid_configuration=each(
             HotEngineCfg,
             {"onset_degc": 70.0, "release_degc": 70.0},
             onset_degc=[np.nan],

@@ -1,4 +1,4 @@
-"""The posture monitor says in which state the robot is; a fall is a fact."""
+"""Posture monitor: it sets the robot's state; a fall needs no consent."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -35,11 +35,11 @@ from tests.controllers.helpers import Observe
 UPRIGHT, ON_BACK, ON_BELLY = (0.0, 0.0, 1.0), (1.0, 0.0, 0.05), (-1.0, 0.0, 0.05)
 ON_SIDE, HEAD_DOWN = (0.0, 1.0, 0.0), (0.0, 0.0, -1.0)
 SETTLE_TICKS = 30
-"""0.3 s, the monitor's default."""
+"""0.3 s, the default of the monitor."""
 
 
 class Scene:
-    """A robot that is shown to its monitor in one posture after the other."""
+    """Robot observed by its monitor in one posture after another."""
 
     def __init__(self, robot: Robot, observe: Observe) -> None:
         self.stage = LedgerSetup(robot.resources)
@@ -53,7 +53,7 @@ class Scene:
         up: Sequence[float] = UPRIGHT,
         **changes: np.ndarray,
     ) -> None:
-        """Let the robot be seen so for a while, every 20 ms."""
+        """Observe this posture for a duration, every 20 ms."""
         for _ in range(round(seconds / 0.02)):
             self.stage.tick += 2
             seen = self._observe(
@@ -63,7 +63,7 @@ class Scene:
             self.stage.ledger.advance(self.stage.tick)
 
     def changes(self) -> list[str | None]:
-        """Return the states that were active, in turn."""
+        """Return the sequence of active states."""
         events = self.stage.events
         return [e.active for e in events if isinstance(e, StateChanged)]
 
@@ -80,11 +80,11 @@ def standing(scene: Scene) -> Scene:
     return scene
 
 
-# -- what is recognised ---------------------------------------------------------------
+# -- recognition ---------------------------------------------------------------------
 
 
 @pytest.mark.requirement("RM-51", "RM-65")
-def test_a_state_that_the_ledger_forgot_is_none_and_others_are_still_seen(
+def test_removed_state_is_none_and_others_are_still_recognised(
     standing: Scene,
 ) -> None:
     standing.stage.ledger.remove_resource("Sit", standing.stage.tick)
@@ -114,7 +114,7 @@ def test_a_state_that_the_ledger_forgot_is_none_and_others_are_still_seen(
         ("LyingBack", UPRIGHT, None),
     ],
 )
-def test_attitude_and_legs_tell_the_state(
+def test_state_follows_from_attitude_and_legs(
     scene: Scene, posture: str, up: Sequence[float], state: str | None
 ) -> None:
     scene.show(1.0, posture, up)
@@ -123,7 +123,7 @@ def test_attitude_and_legs_tell_the_state(
 
 
 @pytest.mark.requirement("RM-52")
-def test_what_head_and_arms_do_is_no_matter(
+def test_head_and_arms_do_not_affect_the_state(
     standing: Scene, nao: Robot, observe: Observe
 ) -> None:
     q = nao.posture("Stand").angles.copy()
@@ -134,10 +134,8 @@ def test_what_head_and_arms_do_is_no_matter(
 
 
 @pytest.mark.requirement("RM-52")
-def test_a_step_leaves_a_state_only_beyond_the_wider_limit(
-    standing: Scene, nao: Robot
-) -> None:
-    """Legs crossed by b at each hip: the root mean square over 12 is b √(2/12)."""
+def test_state_is_left_only_beyond_the_wider_limit(standing: Scene, nao: Robot) -> None:
+    """Hip rolls offset by ±b: the root mean square over 12 joints is b √(2/12)."""
     cfg = RecogniserCfg()
     hips = [nao.joint_index("LHipRoll"), nao.joint_index("RHipRoll")]
     states_seen = []
@@ -151,7 +149,7 @@ def test_a_step_leaves_a_state_only_beyond_the_wider_limit(
 
 
 @pytest.mark.requirement("RM-41")
-def test_a_body_without_legs_stands_never_but_may_lie(
+def test_body_without_legs_is_never_standing_but_can_lie(
     nao: Robot, observe: Observe
 ) -> None:
     scene = Scene(nao.with_body("T14"), observe)
@@ -160,7 +158,7 @@ def test_a_body_without_legs_stands_never_but_may_lie(
     assert scene.changes() == ["Back"]
 
 
-def test_without_a_believable_reading_the_state_stays(standing: Scene) -> None:
+def test_state_is_kept_without_a_valid_reading(standing: Scene) -> None:
     standing.show(5.0, accelerometer=np.zeros(3))
     assert standing.monitor.attitude is Attitude.UNKNOWN
     assert standing.changes() == ["Stand"]
@@ -170,8 +168,8 @@ def test_without_a_believable_reading_the_state_stays(standing: Scene) -> None:
 
 
 @pytest.mark.requirement("RM-53")
-def test_a_fall_revokes_at_once_who_needs_the_robot_to_stand(standing: Scene) -> None:
-    """Within the first observation that shows it; the gyroscope carries the rest."""
+def test_fall_revokes_holders_of_the_standing_state_at_once(standing: Scene) -> None:
+    """At the first observation that shows the fall, from the gyroscope."""
     stage = standing.stage
     stage.owners("walk", policy=Lock())
     token = stage.take("walk", "Stand", "Legs")
@@ -185,7 +183,7 @@ def test_a_fall_revokes_at_once_who_needs_the_robot_to_stand(standing: Scene) ->
 
 
 @pytest.mark.requirement("RM-53", "RM-51")
-def test_after_the_fall_the_state_is_that_of_lying(standing: Scene) -> None:
+def test_state_after_a_fall_is_lying(standing: Scene) -> None:
     standing.stage.owners("get up")
     waits = standing.stage.ask("get up", "Back", "Legs", timeout_s=10.0)
     standing.show(2.0, up=ON_BACK)
@@ -193,8 +191,8 @@ def test_after_the_fall_the_state_is_that_of_lying(standing: Scene) -> None:
     assert outcome_of(waits).is_granted
 
 
-def test_who_lies_and_rocks_has_not_fallen(scene: Scene) -> None:
-    """Tilted for one observation only, by a turn of the gyroscope and back."""
+def test_rocking_while_lying_is_not_a_fall(scene: Scene) -> None:
+    """Tilted for one observation, by a rotation and back."""
     scene.show(1.0, up=ON_BACK)
     rock = np.array([0.0, 40.0, 0.0])
     scene.show(0.02, up=ON_BACK, gyro=rock)
@@ -205,7 +203,7 @@ def test_who_lies_and_rocks_has_not_fallen(scene: Scene) -> None:
 
 
 @pytest.mark.requirement("RM-53")
-def test_sitting_down_without_asking_is_a_fact_too(standing: Scene) -> None:
+def test_sitting_down_without_asking_changes_the_state(standing: Scene) -> None:
     standing.stage.owners("walk", policy=Lock())
     token = standing.stage.take("walk", "Stand", "Legs")
     standing.show(1.0, "Sit")
@@ -213,25 +211,25 @@ def test_sitting_down_without_asking_is_a_fact_too(standing: Scene) -> None:
     assert standing.stage.may(token, "LKneePitch") is Refusal.REVOKED
 
 
-def test_passing_through_a_posture_is_no_state(standing: Scene) -> None:
+def test_posture_held_briefly_is_not_a_state(standing: Scene) -> None:
     standing.show(0.2, "Sit")
     standing.show(0.2, "Crouch")
     standing.show(1.0, "Stand")
     assert standing.changes() == ["Stand"]
 
 
-def test_a_state_counts_when_it_was_seen_for_its_time(scene: Scene) -> None:
+def test_state_is_set_after_the_settle_time(scene: Scene) -> None:
     scene.show(1.0, "Stand")
     (changed,) = (e for e in scene.stage.events if isinstance(e, StateChanged))
     first_seen = 2
     assert changed.tick == first_seen + SETTLE_TICKS
 
 
-# -- wishes ---------------------------------------------------------------------------
+# -- requests to leave a state -------------------------------------------------------
 
 
 @pytest.mark.requirement("RM-53")
-def test_who_wants_to_leave_a_state_asks_those_who_need_it(standing: Scene) -> None:
+def test_leaving_a_state_asks_its_holders(standing: Scene) -> None:
     stage, monitor = standing.stage, standing.monitor
     stage.owners("walk", policy=Lock())
     token = stage.take("walk", "Stand", "Legs")
@@ -244,10 +242,10 @@ def test_who_wants_to_leave_a_state_asks_those_who_need_it(standing: Scene) -> N
 
 
 @pytest.mark.requirement("RM-53")
-def test_left_with_consent_a_state_does_not_come_back_by_itself(
+def test_state_left_with_consent_does_not_return_by_itself(
     standing: Scene,
 ) -> None:
-    """No state is active on the way, so nobody takes the robot to sit already."""
+    """No state is active in between, so the robot does not count as sitting yet."""
     stage, monitor = standing.stage, standing.monitor
     stage.owners("walk", policy=StopOnDemand())
     stage.owners("rest")
@@ -263,22 +261,22 @@ def test_left_with_consent_a_state_does_not_come_back_by_itself(
     assert outcome_of(sits).is_granted
 
 
-def test_who_sat_down_may_stand_up_again_soon(standing: Scene) -> None:
-    """The time for leaving Stand is over once the next state is reached."""
+def test_old_state_can_return_once_a_new_one_was_reached(standing: Scene) -> None:
+    """The time for leaving Stand ends when the next state is reached."""
     assert standing.monitor.ask_to_leave("rest", standing.stage.tick, within_s=60.0)
     standing.show(1.0, "Sit")
     standing.show(1.0, "Stand")
     assert standing.changes() == ["Stand", None, "Sit", "Stand"]
 
 
-def test_leaving_no_state_holds_up_no_other(scene: Scene) -> None:
+def test_leaving_no_state_does_not_delay_others(scene: Scene) -> None:
     assert scene.monitor.ask_to_leave("rest", scene.stage.tick, within_s=60.0)
     scene.show(1.0, "Sit")
     scene.show(1.0, "Gorilla")
     assert scene.changes() == ["Sit", None]
 
 
-def test_who_asked_and_did_not_move_is_in_the_old_state_again(standing: Scene) -> None:
+def test_old_state_returns_if_the_robot_does_not_move(standing: Scene) -> None:
     assert standing.monitor.ask_to_leave("rest", standing.stage.tick, within_s=1.0)
     standing.show(0.9, "Stand")
     assert standing.monitor.state is None
@@ -305,10 +303,10 @@ def test_motors_are_cut_only_while_the_robot_sits(standing: Scene) -> None:
     assert stage.may(token, "LKneePitch") is Refusal.REVOKED
 
 
-# -- bad input and other robots -------------------------------------------------------
+# -- invalid input and other robots --------------------------------------------------
 
 
-def test_states_that_do_not_fit_the_robot_are_refused(nao: Robot) -> None:
+def test_states_unknown_to_the_robot_are_rejected(nao: Robot) -> None:
     stage = LedgerSetup(states("State", "Stand", "Sit"))
     with pytest.raises(UnknownName, match="needs"):
         PostureMonitor(stage.ledger, nao)
@@ -324,13 +322,13 @@ def test_states_that_do_not_fit_the_robot_are_refused(nao: Robot) -> None:
         lambda: RecogniserCfg(enter_rad=0.5),
     ],
 )
-def test_limits_without_meaning_are_refused(bad: object) -> None:
+def test_invalid_limits_are_rejected(bad: object) -> None:
     assert callable(bad)
     with pytest.raises(BadInput):
         bad()
 
 
-def test_a_negative_time_to_leave_changes_nothing(standing: Scene) -> None:
+def test_negative_time_to_leave_changes_nothing(standing: Scene) -> None:
     with pytest.raises(BadInput, match=r"-1\.0 s"):
         standing.monitor.ask_to_leave("rest", standing.stage.tick, within_s=-1.0)
     assert standing.monitor.state == "Stand"
@@ -340,10 +338,10 @@ def test_a_negative_time_to_leave_changes_nothing(standing: Scene) -> None:
 @pytest.mark.parametrize(
     ("known", "state"), [(("Stand", "Sit"), None), (("Stand", "Back"), "Back")]
 )
-def test_another_robot_is_in_those_states_that_it_has(
+def test_monitor_uses_only_the_states_of_the_robot(
     two_leg: Robot, observe: Observe, known: Sequence[str], state: str | None
 ) -> None:
-    """Its postures name no state; on its back it lies on its back all the same."""
+    """Its postures name no state; lying is recognised from the attitude alone."""
     robot = dataclasses.replace(two_leg, resources=states("State", *known), bodies={})
     stage = LedgerSetup(robot.resources)
     monitor = PostureMonitor(stage.ledger, robot)
@@ -356,10 +354,8 @@ def test_another_robot_is_in_those_states_that_it_has(
     assert monitor.state == state
 
 
-def test_every_tilt_has_one_attitude_and_they_follow_in_order(
-    nao: Robot, observe: Observe
-) -> None:
-    """Turned slowly onto its back, a robot is upright, tilted, lying; never back."""
+def test_attitudes_change_in_order_with_the_tilt(nao: Robot, observe: Observe) -> None:
+    """Turned slowly onto its back: upright, tilted, lying."""
     recogniser = PostureRecogniser(nao)
     seen = []
     for k, tilt in enumerate(np.linspace(0.0, np.pi / 2.0, 400)):

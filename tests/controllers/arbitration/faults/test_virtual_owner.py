@@ -1,4 +1,4 @@
-"""A virtual owner occupies exactly what its cause says, and runs nothing."""
+"""A virtual owner occupies exactly the leaves that its cause requests."""
 
 from itertools import pairwise
 
@@ -23,8 +23,10 @@ WANTED = st.dictionaries(
 
 @pytest.mark.requirement("RM-40", "RM-45")
 @given(turns=st.lists(WANTED, max_size=8))
-def test_the_ledger_follows_what_is_wanted(turns: list[dict[str, Occupation]]) -> None:
-    """After each turn the list shows exactly that; no turn tells the same twice."""
+def test_ledger_shows_exactly_the_requested_occupation(
+    turns: list[dict[str, Occupation]],
+) -> None:
+    """Each turn emits events for changed leaves only."""
     stage = LedgerSetup()
     owner = VirtualOwner(stage.ledger, "cause")
     for tick, wanted in enumerate(turns):
@@ -49,7 +51,7 @@ def test_the_ledger_follows_what_is_wanted(turns: list[dict[str, Occupation]]) -
 
 
 @pytest.mark.requirement("RM-45")
-def test_what_comes_is_occupied_before_what_ends_is_free() -> None:
+def test_new_leaves_are_frozen_before_old_ones_are_thawed() -> None:
     stage = LedgerSetup()
     owner = VirtualOwner(stage.ledger, "cause")
     owner.occupy({"LHand": WHOLE}, 1)
@@ -61,8 +63,8 @@ def test_what_comes_is_occupied_before_what_ends_is_free() -> None:
 
 
 @pytest.mark.requirement("RM-45", "RM-65")
-def test_what_the_ledger_refused_is_told_again() -> None:
-    """At a tick that is over nothing is taken or given back, and nothing counted so."""
+def test_occupation_rejected_by_the_ledger_is_repeated() -> None:
+    """At a past tick nothing is frozen or thawed, nor recorded as such."""
     stage = LedgerSetup()
     owner = VirtualOwner(stage.ledger, "cause")
     owner.occupy({"LHand": WHOLE, "HeadYaw": WHOLE}, 5)
@@ -78,8 +80,8 @@ def test_what_the_ledger_refused_is_told_again() -> None:
 
 
 @pytest.mark.requirement("RM-45")
-def test_a_leaf_that_is_gone_hinders_no_other() -> None:
-    """Refused, then removed; then others are wanted."""
+def test_removed_leaf_does_not_affect_other_leaves() -> None:
+    """Rejected, then removed; then other leaves are requested."""
     stage = LedgerSetup()
     owner = VirtualOwner(stage.ledger, "cause")
     stage.until(0.05)
@@ -91,7 +93,7 @@ def test_a_leaf_that_is_gone_hinders_no_other() -> None:
     assert not any(row.virtual for row in stage.picture())
 
 
-def test_an_unknown_part_changes_nothing() -> None:
+def test_unknown_part_changes_nothing() -> None:
     stage = LedgerSetup()
     owner = VirtualOwner(stage.ledger, "cause")
     owner.occupy({"LHand": WHOLE}, 1)

@@ -1,4 +1,4 @@
-"""What all tests of the gate share."""
+"""Fixtures shared by the tests of the gate."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from tests.controllers.arbitration.gate_setup import World
 
 @pytest.fixture
 def world(nao: Robot) -> Iterator[World]:
-    """A gate whose trace keeps the invariants, whatever a test does with it."""
+    """Return a gate whose trace is checked against the invariants after the test."""
     world = World.of(nao)
     yield world
     assert not world.checker.finish()

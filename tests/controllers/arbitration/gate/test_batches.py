@@ -1,4 +1,4 @@
-"""Commands that belong together are written together, or none of them is."""
+"""Batches of commands are written together or not at all."""
 
 from dataclasses import dataclass, field
 from random import Random
@@ -16,7 +16,7 @@ from tests.controllers.arbitration.gate_setup import World
 HEAD = {"HeadYaw": 0.3, "HeadPitch": -0.1}
 
 
-def test_a_group_is_written_in_one_step(world: World) -> None:
+def test_group_is_written_in_one_step(world: World) -> None:
     token = world.take("look", "Head")
     assert world.gate.submit_all(token, HEAD) is None
     assert world.flush() == ()
@@ -26,7 +26,7 @@ def test_a_group_is_written_in_one_step(world: World) -> None:
     assert {event.resource for event in world.told(Executed)} == set(HEAD)
 
 
-def test_a_group_with_a_leaf_of_somebody_else_is_refused_whole(world: World) -> None:
+def test_group_with_a_leaf_of_another_owner_is_rejected(world: World) -> None:
     token = world.take("look", "HeadYaw")
     refused = world.gate.submit_all(token, HEAD)
     assert refused is not None
@@ -37,8 +37,8 @@ def test_a_group_with_a_leaf_of_somebody_else_is_refused_whole(world: World) -> 
     assert world.told(Rejected) == [refused]
 
 
-def test_a_group_that_loses_a_leaf_in_the_slot_is_not_written(world: World) -> None:
-    """The token is still valid for the rest, which stays where it is all the same."""
+def test_group_that_loses_a_leaf_in_the_slot_is_not_written(world: World) -> None:
+    """The token is still valid for the other leaf, which is not moved either."""
     token = world.take("look", "Head", loss=Loss.PARTIAL)
     assert world.gate.submit_all(token, HEAD) is None
     world.take("nod", "HeadPitch", priority=5)
@@ -49,8 +49,8 @@ def test_a_group_that_loses_a_leaf_in_the_slot_is_not_written(world: World) -> N
     assert rejected.resource == "HeadPitch"
 
 
-def test_single_commands_of_one_token_stand_alone(world: World) -> None:
-    """As in the group above, but nobody said that they belong together."""
+def test_single_commands_of_one_token_are_independent(world: World) -> None:
+    """As in the group above, but submitted one by one."""
     token = world.take("look", "Head", loss=Loss.PARTIAL)
     for name, angle in HEAD.items():
         world.gate.submit(token, name, angle)
@@ -60,7 +60,7 @@ def test_single_commands_of_one_token_stand_alone(world: World) -> None:
     assert [event.resource for event in world.told(Executed)] == ["HeadYaw"]
 
 
-def test_a_group_that_the_new_holder_displaced_is_not_written(world: World) -> None:
+def test_group_displaced_by_a_new_holder_is_not_written(world: World) -> None:
     old = world.take("look", "Head", loss=Loss.PARTIAL)
     world.gate.submit_all(old, HEAD)
     new = world.take("nod", "HeadPitch", priority=5)
@@ -71,7 +71,7 @@ def test_a_group_that_the_new_holder_displaced_is_not_written(world: World) -> N
     assert world.target_of("HeadYaw") == before
 
 
-def test_a_later_command_replaces_one_of_a_group(world: World) -> None:
+def test_later_command_replaces_one_of_a_group(world: World) -> None:
     token = world.take("look", "Head")
     world.gate.submit_all(token, HEAD)
     world.gate.submit(token, "HeadPitch", 0.2)
@@ -81,7 +81,7 @@ def test_a_later_command_replaces_one_of_a_group(world: World) -> None:
     assert {event.command for event in world.told(Executed)} == {2, 3}
 
 
-def test_a_group_may_use_leaves_without_a_device(world: World) -> None:
+def test_group_may_use_leaves_without_a_device(world: World) -> None:
     token = world.take("greet", "Head", "Speech")
     assert world.gate.submit_all(token, {**HEAD, "Speech": None}) is None
     world.flush()
@@ -91,10 +91,10 @@ def test_a_group_may_use_leaves_without_a_device(world: World) -> None:
 
 
 @pytest.mark.parametrize("lost", ["LKneePitch", "Stiffness"])
-def test_a_whole_body_form_needs_every_leaf(world: World, lost: str) -> None:
+def test_whole_body_command_needs_every_leaf(world: World, lost: str) -> None:
     token = world.take("stand", "All motors", "Stiffness", loss=Loss.PARTIAL)
     world.ledger.add_owner(Owner(name="test leg"), 0)
-    world.ledger.entrust("test leg", 0)  # takes a stiffness without its motors
+    world.ledger.entrust("test leg", 0)  # may hold the stiffness without the motors
     world.take("test leg", lost, priority=5)
     angles = world.robot.q
     for submit, values, leaf in (
@@ -102,13 +102,13 @@ def test_a_whole_body_form_needs_every_leaf(world: World, lost: str) -> None:
         (world.gate.submit_stiffness, np.full(len(angles), 0.5), "Stiffness"),
     ):
         refused = submit(token, values)
-        is_hit = lost in (leaf, "LKneePitch")  # who has a motor has its stiffness
+        is_hit = lost in (leaf, "LKneePitch")  # a motor's holder has its stiffness
         assert (refused is not None) is is_hit
         if refused is not None:
             assert (refused.resource, refused.reason) == (leaf, Refusal.NOT_COVERED)
 
 
-def test_without_a_token_no_group_passes(world: World) -> None:
+def test_group_without_a_token_is_rejected(world: World) -> None:
     n = len(world.robot.q)
     for refused in (
         world.gate.submit_all(None, HEAD),
@@ -119,7 +119,7 @@ def test_without_a_token_no_group_passes(world: World) -> None:
         assert refused.reason is Refusal.NO_TOKEN
 
 
-def test_a_batch_of_several_tokens_is_written_in_one_step(world: World) -> None:
+def test_batch_of_several_tokens_is_written_in_one_step(world: World) -> None:
     look, reach = world.take("look", "Head"), world.take("reach", "LElbowRoll")
     batch = world.gate.submit_together([(look, HEAD), (reach, {"LElbowRoll": -0.5})])
     assert batch.refused is None
@@ -130,7 +130,7 @@ def test_a_batch_of_several_tokens_is_written_in_one_step(world: World) -> None:
     assert world.target_of("LElbowRoll") == -0.5
 
 
-def test_a_batch_with_one_dead_token_is_refused_whole(world: World) -> None:
+def test_batch_with_a_released_token_is_rejected(world: World) -> None:
     look, reach = world.take("look", "Head"), world.take("reach", "LElbowRoll")
     world.ledger.release(reach, 0)
     batch = world.gate.submit_together([(look, HEAD), (reach, {"LElbowRoll": -0.5})])
@@ -141,7 +141,7 @@ def test_a_batch_with_one_dead_token_is_refused_whole(world: World) -> None:
     assert not world.robot.commands
 
 
-def test_a_token_that_dies_in_the_slot_takes_the_whole_batch_along(
+def test_token_expiring_in_the_slot_breaks_the_whole_batch(
     world: World,
 ) -> None:
     look, reach = world.take("look", "Head"), world.take("reach", "LElbowRoll")
@@ -155,7 +155,7 @@ def test_a_token_that_dies_in_the_slot_takes_the_whole_batch_along(
     assert not world.told(Executed)
 
 
-def test_a_batch_that_its_sender_breaks_is_not_written(world: World) -> None:
+def test_batch_broken_by_its_sender_is_not_written(world: World) -> None:
     look = world.take("look", "Head")
     batch = world.gate.submit_together([(look, HEAD)])
     batch.is_broken = True
@@ -163,7 +163,7 @@ def test_a_batch_that_its_sender_breaks_is_not_written(world: World) -> None:
     assert not world.robot.commands
 
 
-def test_no_leaf_stands_twice_in_a_batch(world: World) -> None:
+def test_leaf_with_two_commands_in_a_batch_is_rejected(world: World) -> None:
     look = world.take("look", "Head")
     with pytest.raises(BadInput, match="'HeadYaw' has two commands in one batch"):
         world.gate.submit_together([(look, HEAD), (look, {"HeadYaw": 0.0})])
@@ -171,7 +171,7 @@ def test_no_leaf_stands_twice_in_a_batch(world: World) -> None:
     assert not world.robot.commands
 
 
-def test_the_present_set_points_are_those_written_last(world: World) -> None:
+def test_present_set_points_are_the_last_ones_written(world: World) -> None:
     look, present = world.take("look", "Head"), world.gate.present
     before = present["HeadYaw"]
     assert before == world.target_of("HeadYaw")
@@ -192,9 +192,7 @@ def test_the_present_set_points_are_those_written_last(world: World) -> None:
 
 @pytest.mark.parametrize("lost", ["before", "in the slot", "not at all"])
 @pytest.mark.requirement("I-23")
-def test_a_batch_may_hang_on_rights_by_which_nothing_is_commanded(
-    world: World, lost: str
-) -> None:
+def test_batch_can_depend_on_rights_without_a_command(world: World, lost: str) -> None:
     look, speak = world.take("look", "Head"), world.take("speak", "Speech")
     if lost == "before":
         world.ledger.release(speak, world.ledger.tick)
@@ -211,10 +209,10 @@ def test_a_batch_may_hang_on_rights_by_which_nothing_is_commanded(
     assert not world.checker.finish()
 
 
-# -- batches beside single commands: whole or not at all, nothing is swallowed ---------
+# -- batches next to single commands: all or nothing ---------------------------------
 
 
-def test_a_later_command_breaks_a_batch_rather_than_tear_it(world: World) -> None:
+def test_later_command_breaks_a_batch(world: World) -> None:
     look = world.take("look", "Head")
     before = world.target_of("HeadYaw")
     batch = world.gate.submit_together([(look, HEAD)])
@@ -231,7 +229,7 @@ LEAVES = ("HeadYaw", "HeadPitch", "LElbowRoll", "LElbowYaw")
 
 @dataclass
 class Sent:
-    """A command or a batch, as its sender knows it."""
+    """A command or a batch as sent."""
 
     values: dict[str, float]
     tokens: dict[str, Token]
@@ -240,7 +238,7 @@ class Sent:
 
 @dataclass
 class Model:
-    """What is written, from what was sent and who holds what: newest first."""
+    """Reference: the set-points written, given the commands and the holders."""
 
     sent: list[Sent] = field(default_factory=list)
 
@@ -259,7 +257,7 @@ class Model:
 
 
 @pytest.mark.parametrize("seed", range(150))
-def test_drawn_slots_are_as_the_model_says(nao: Robot, seed: int) -> None:
+def test_random_slots_agree_with_the_model(nao: Robot, seed: int) -> None:
     random, world = Random(seed), World.of(nao)
     tokens = {
         leaf: world.take(f"owner {leaf}", leaf, loss=Loss.PARTIAL) for leaf in LEAVES
@@ -271,7 +269,7 @@ def test_drawn_slots_are_as_the_model_says(nao: Robot, seed: int) -> None:
             chosen = random.sample(LEAVES, random.randint(1, 3))
             values = {leaf: round(random.uniform(-0.4, -0.1), 3) for leaf in chosen}
             if any(world.ledger.authorise(tokens[x], x) is not None for x in chosen):
-                continue  # refused at once: other tests
+                continue  # rejected on submission: see other tests
             sent = Sent(values, {leaf: tokens[leaf] for leaf in chosen})
             if len(chosen) > 1:
                 parts = [(tokens[leaf], {leaf: values[leaf]}) for leaf in chosen]

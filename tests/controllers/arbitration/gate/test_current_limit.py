@@ -1,4 +1,4 @@
-"""A current limit goes through the gate with the stiffness, by the same token."""
+"""Current limits pass the gate with the stiffness and its token."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def sent(world: World) -> FloatArray:
     return limit
 
 
-def test_it_reaches_the_robot_with_its_stiffness(world: World) -> None:
+def test_current_limit_reaches_the_robot_with_its_stiffness(world: World) -> None:
     n = len(world.robot.q)
     token = world.take("limits", "Stiffness")
     current = np.full(n, np.inf)
@@ -35,7 +35,7 @@ def test_it_reaches_the_robot_with_its_stiffness(world: World) -> None:
     assert_array_equal(sent(world), np.full(n, 0.2))
 
 
-def test_a_stiffness_alone_lifts_the_limit_of_the_command_before(world: World) -> None:
+def test_stiffness_alone_clears_the_current_limit(world: World) -> None:
     n = len(world.robot.q)
     token = world.take("limits", "Stiffness")
     world.gate.submit(token, "Stiffness", MotorLimit(stiffness=1.0, current=0.2))
@@ -45,7 +45,7 @@ def test_a_stiffness_alone_lifts_the_limit_of_the_command_before(world: World) -
     assert_array_equal(sent(world), np.full(n, np.inf))
 
 
-def test_who_limits_no_current_sends_none(world: World) -> None:
+def test_stiffness_without_a_limit_sends_no_current_limit(world: World) -> None:
     token = world.take("limits", "Stiffness")
     world.gate.submit(token, "Stiffness", 0.9)
     world.flush()
@@ -53,7 +53,7 @@ def test_who_limits_no_current_sends_none(world: World) -> None:
     assert command.current_limit is None
 
 
-def test_without_the_token_of_the_stiffness_nothing_is_limited(world: World) -> None:
+def test_current_limit_needs_the_token_of_the_stiffness(world: World) -> None:
     limit = MotorLimit(stiffness=1.0, current=0.0)
     n = len(world.robot.q)
     for token in (None, world.take("look", "HeadYaw")):
@@ -66,7 +66,7 @@ def test_without_the_token_of_the_stiffness_nothing_is_limited(world: World) -> 
     assert not world.robot.commands
 
 
-def test_who_loses_the_token_before_the_slot_limits_nothing(world: World) -> None:
+def test_token_lost_before_the_slot_sets_no_limit(world: World) -> None:
     token = world.take("limits", "Stiffness")
     world.gate.submit(token, "Stiffness", MotorLimit(stiffness=1.0, current=0.0))
     world.ledger.release(token, 0)
@@ -75,7 +75,7 @@ def test_who_loses_the_token_before_the_slot_limits_nothing(world: World) -> Non
 
 
 @pytest.mark.parametrize("value", [-0.1, np.nan, "much", [0.1, 0.2], [[0.1]]])
-def test_a_limit_without_meaning_is_refused_at_the_door(
+def test_invalid_current_limit_is_rejected_on_submission(
     world: World, value: object
 ) -> None:
     token = world.take("limits", "Stiffness")
