@@ -1,4 +1,4 @@
-"""A gate on a robot that only keeps what it is told, and a small tree of resources."""
+"""A gate with a robot that records commands, and a small resource tree."""
 
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -47,7 +47,7 @@ EYES = ResourceNode(
 
 
 def whole_tree(robot: Robot) -> ResourceNode:
-    """Every motor, one stiffness for all joints, and leaves without joints."""
+    """Return every motor, one stiffness for all joints, and leaves without joints."""
     head = node("Head", motor("HeadYaw"), motor("HeadPitch"))
     others = [motor(n) for n in robot.motor_names if not n.startswith("Head")]
     return node(
@@ -66,7 +66,7 @@ def whole_tree(robot: Robot) -> ResourceNode:
 
 
 class KeepingRobot:
-    """A robot that obeys at once and keeps every command."""
+    """Robot that applies commands at once and records them."""
 
     def __init__(self, robot: Robot) -> None:
         n = len(robot.joints)
@@ -76,7 +76,7 @@ class KeepingRobot:
         self.target = self.q.copy()
         self.stiffness = np.ones(n)
         self.fails = False
-        """Whether it raises in the place of obeying."""
+        """True: `write` raises an error."""
 
     @property
     def robot(self) -> Robot:
@@ -115,17 +115,17 @@ class KeepingRobot:
 
 @dataclass
 class World:
-    """A ledger, its gate, and the robot behind it."""
+    """A ledger, its gate, and the robot."""
 
     robot: KeepingRobot
     ledger: Ledger
     gate: Gate
     checker: TraceChecker
-    """Checks the whole trace."""
+    """Checks the invariants of the whole trace."""
     events: list[Event]
-    """Of the trace, without the list of resources at its beginning."""
+    """Of the trace, without the initial list of resources."""
     beginning: tuple[Event, ...] = ()
-    """That list."""
+    """Initial list of resources."""
 
     @classmethod
     def of(
@@ -151,14 +151,14 @@ class World:
     def take(
         self, owner: str, *names: str, priority: int = 0, loss: Loss = Loss.WHOLE
     ) -> Token:
-        """Let an owner have resources at once."""
+        """Return the token of resources that are granted at once."""
         self.ledger.add_owner(Owner(name=owner, priority=priority), self.ledger.tick)
         token = self.ask(Request(owner=owner, resources=names, loss=loss))
         assert token is not None, f"{owner} was not granted {names}"
         return token
 
     def ask(self, request: Request) -> Token | None:
-        """Ask for a known owner; None where it would have to wait."""
+        """Request for a known owner; None if it would have to wait."""
         once = replace(request, timeout_s=0.0)
         outcome = self.ledger.request(once, self.ledger.tick).outcome
         return outcome.token if outcome else None
@@ -173,7 +173,7 @@ class World:
         return self.robot.robot.joint_index(name)
 
     def target_of(self, name: str) -> float:
-        """Set-point in force on the robot, in rad."""
+        """Return the set-point in force, in rad."""
         return float(self.robot.target[self.joint(name)])
 
     def stiffness_of(self, name: str) -> float:
@@ -184,10 +184,10 @@ class World:
 
 
 def ramp(n: int) -> NDArray[np.float64]:
-    """Stiffness of n joints, each another one."""
+    """Return a different stiffness for each of n joints."""
     return np.linspace(0.2, 0.9, n)
 
 
 def reason_of(rejected: Rejected | None) -> Refusal | None:
-    """Return why a command was refused; None: it was not."""
+    """Return the reason of a rejection; None if there is none."""
     return None if rejected is None else rejected.reason

@@ -1,6 +1,6 @@
-"""A ledger on a small body, with short verbs: each test reads like a story.
+"""A ledger on a small body, with short verbs for tests.
 
-Times are in seconds, at ticks of 10 ms. Tokens have fixed secrets.
+Times are in seconds, at ticks of 10 ms. Token secrets are fixed.
 """
 
 from itertools import count
@@ -70,21 +70,21 @@ BODY = node(
     node("CPU", kind=ResourceKind.CUMULATIVE),
     node("Network", kind=ResourceKind.CUMULATIVE),
 )
-"""A part of the drawn tree: small enough to see, with every kind of resource."""
+"""A part of the example tree: small, with every kind of resource."""
 ARMS = ("LHand", "LShoulderPitch", "RHand", "RShoulderPitch")
 LEGS = ("LAnklePitch", "LHipYawPitch", "LKneePitch", "RAnklePitch", "RKneePitch")
 HEAD = ("HeadPitch", "HeadYaw")
 
 
 class LedgerSetup:
-    """A ledger whose events are kept, and a clock that a story sets.
+    """Ledger that records its events, with a clock set by the test.
 
-    A call at a time comes before the timers of that time; `until` lets them happen. The
-    invariants are checked on every story, whatever it is about (see conftest.py).
+    A call at a time comes before the timers of that time; `until` runs the timers. The
+    invariants are checked on every trace (see conftest.py).
     """
 
     made: ClassVar[list["LedgerSetup"]] = []
-    """Those of the present test."""
+    """Instances of the present test."""
 
     def __init__(
         self, root: ResourceNode = BODY, *, epoch: int = 1, **rules: Any
@@ -121,7 +121,7 @@ class LedgerSetup:
         return self.ledger.request(request, self.tick)
 
     def take(self, owner: str, *resources: str, **terms: Any) -> Token:
-        """Ask for what must be granted at once."""
+        """Request resources that must be granted at once."""
         return self.ask(owner, *resources, **terms).token
 
     def release(self, token: Token, *names: str) -> None:
@@ -130,33 +130,33 @@ class LedgerSetup:
     def may(self, token: Token | None, leaf: str) -> Refusal | None:
         return self.ledger.authorise(token, leaf)
 
-    # -- what there is to see ---------------------------------------------------------
+    # -- queries ----------------------------------------------------------------------
 
     def row(self, name: str) -> ResourceRow:
         rows = take_snapshot(self.ledger).resources
         return next(row for row in rows if row.name == name)
 
     def holders(self, leaf: str) -> tuple[str, ...]:
-        """Return who holds a leaf, those inside others first."""
+        """Return the holders of a leaf, children before parents."""
         return tuple(holding.owner for holding in self.row(leaf).holders)
 
     def waiters(self, leaf: str) -> tuple[str, ...]:
         return tuple(wait.owner for wait in self.row(leaf).waiters)
 
     def held_by(self, owner: str) -> tuple[str, ...]:
-        """Return what an owner holds, sorted."""
+        """Return the leaves that an owner holds, sorted."""
         rows = take_snapshot(self.ledger).resources
         held = {r.name for r in rows for h in r.holders if h.owner == owner}
         return tuple(sorted(held))
 
     def waited_for_by(self, owner: str) -> tuple[str, ...]:
-        """Return what an owner waits for, sorted."""
+        """Return the leaves that an owner waits for, sorted."""
         rows = take_snapshot(self.ledger).resources
         waited = {r.name for r in rows for w in r.waiters if w.owner == owner}
         return tuple(sorted(waited))
 
     def picture(self) -> tuple[ResourceRow, ...]:
-        """Return all that is held, awaited and frozen, to be compared."""
+        """Return all rows (held, awaited, frozen) for comparison."""
         return take_snapshot(self.ledger).resources
 
     def told(self, owner: str, kind: NoticeKind) -> list[Notified]:
@@ -169,18 +169,18 @@ class LedgerSetup:
         ]
 
     def demands_on(self, owner: str) -> list[tuple[str, float]]:
-        """Return who asked for what `owner` holds, and when."""
+        """Return the owners that demanded leaves of `owner`, and when."""
         notices = self.told(owner, DEMANDED)
         return [(notice.by, notice.tick / TICKS_PER_S) for notice in notices]
 
 
 def outcome_of(ticket: Ticket) -> Outcome:
-    assert ticket.outcome is not None, "it waits still"
+    assert ticket.outcome is not None, "the request is still waiting"
     return ticket.outcome
 
 
 def end_of(ticket: Ticket) -> tuple[OutcomeKind, float]:
-    """Return how and when a request ended."""
+    """Return the kind and time of a request's outcome."""
     outcome = outcome_of(ticket)
     return outcome.kind, outcome.tick / TICKS_PER_S
 
@@ -194,7 +194,7 @@ def token_of(ticket: Ticket) -> Token:
 
 
 class Diary:
-    """The callback of a holder that notes each demand and gives a set answer."""
+    """Holder callback that records demands and returns a fixed answer."""
 
     def __init__(self, answer: Answer | None = None) -> None:
         self.demands: list[Demand] = []

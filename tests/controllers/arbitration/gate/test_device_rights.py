@@ -1,6 +1,6 @@
-"""I-14 on every door: what moves or frees a joint has the right to that joint.
+"""I-14: every command that moves or frees a joint needs the right to that joint.
 
-A shift moves a joint, and a stiffness frees it: both doors are the motor's.
+A shift moves a joint, and a stiffness of 0 frees it: both need the motor.
 """
 
 import numpy as np
@@ -34,14 +34,14 @@ CONTROLLER = "stiffness controller"
 
 
 def entrusted(world: World, *names: str) -> Token:
-    """Let the controller have all torque limits, and the right to use them."""
+    """Entrust the controller with the torque limits and return its token."""
     world.ledger.add_owner(Owner(name=CONTROLLER, priority=5), world.ledger.tick)
     world.ledger.entrust(CONTROLLER, world.ledger.tick)
     return world.take(CONTROLLER, *(names or ("Stiffness",)), priority=5)
 
 
 def shifted(world: World, angle: float = 1.0, *names: str) -> NDArray[np.float64]:
-    """Return a shift of some joints alone."""
+    """Return a shift of the named joints; HeadYaw by default."""
     shift = np.zeros(len(world.robot.q))
     for name in names or ("HeadYaw",):
         shift[world.joint(name)] = angle
@@ -53,8 +53,8 @@ def settle(world: World, slots: int = 200) -> None:
         world.flush()
 
 
-class _Liar(str):
-    """A name that finds another one at the first look."""
+class _ChangingName(str):
+    """Name that hashes like another one the first time."""
 
     __slots__ = ("looks",)
 
@@ -71,10 +71,8 @@ class _Liar(str):
 
 @pytest.mark.requirement("I-14", "I-22")
 @pytest.mark.parametrize("is_shifted_before", [False, True])
-def test_a_frozen_joint_is_shifted_by_nobody(
-    world: World, is_shifted_before: bool
-) -> None:
-    """hotEngine has it: it holds where it is, with the shift or without."""
+def test_frozen_joint_cannot_be_shifted(world: World, is_shifted_before: bool) -> None:
+    """hotEngine holds it: the set-point stays, whether shifted before or not."""
     limits = entrusted(world)
     joint = world.joint("HeadYaw")
     if is_shifted_before:
@@ -94,7 +92,7 @@ def test_a_frozen_joint_is_shifted_by_nobody(
 
 
 @pytest.mark.requirement("I-14")
-def test_a_holder_lets_others_shift_its_motors_while_it_holds_them(
+def test_holder_can_allow_another_owner_to_shift_its_motors(
     world: World,
 ) -> None:
     look = world.take("look", "HeadYaw")
@@ -126,10 +124,8 @@ def test_a_holder_lets_others_shift_its_motors_while_it_holds_them(
 
 @pytest.mark.requirement("I-14")
 @pytest.mark.parametrize("end", ["drop", "release", "forbid", "distrust"])
-def test_a_shift_leaves_with_the_right_to_it_and_without_a_jump(
-    world: World, end: str
-) -> None:
-    """0.2 is commanded: 0.2 is what the robot has in the end."""
+def test_shift_ramps_down_when_its_right_ends(world: World, end: str) -> None:
+    """The set-point returns to the commanded 0.2."""
     limits = entrusted(world)
     look = world.take("look", "HeadYaw")
     world.gate.submit(look, "HeadYaw", 0.2)
@@ -157,7 +153,7 @@ def test_a_shift_leaves_with_the_right_to_it_and_without_a_jump(
 
 
 @pytest.mark.requirement("I-14")
-def test_a_joint_that_nobody_commands_keeps_its_place_when_its_shift_ends(
+def test_uncommanded_joint_keeps_its_angle_when_its_shift_ends(
     world: World,
 ) -> None:
     limits = entrusted(world)
@@ -172,7 +168,7 @@ def test_a_joint_that_nobody_commands_keeps_its_place_when_its_shift_ends(
     assert "HeadYaw" in world.told(MadeSafe)[-1].leaves
 
 
-def test_a_shift_that_a_robot_did_not_take_is_not_in_force(world: World) -> None:
+def test_shift_whose_write_failed_is_not_in_force(world: World) -> None:
     limits = entrusted(world)
     world.gate.submit_shift(limits, shifted(world))
     world.robot.fails = True
@@ -187,10 +183,8 @@ def test_a_shift_that_a_robot_did_not_take_is_not_in_force(world: World) -> None
 
 @pytest.mark.requirement("I-14", "I-22")
 @pytest.mark.parametrize("how", ["freeze", "release", "revoke"])
-def test_a_shift_that_leaves_stops_where_the_motor_is_lost(
-    world: World, how: str
-) -> None:
-    """It is under way when its motor is frozen, or nobody commands it any more."""
+def test_ramp_of_a_shift_stops_when_the_motor_is_lost(world: World, how: str) -> None:
+    """The motor is frozen, released or revoked during the ramp."""
     limits = entrusted(world)
     place, tick = world.joint("HeadYaw"), world.ledger.tick
     look = world.take("look", "HeadYaw")
@@ -215,10 +209,10 @@ def test_a_shift_that_leaves_stops_where_the_motor_is_lost(
 
 
 @pytest.mark.requirement("I-14")
-def test_a_shift_that_takes_the_place_of_an_ended_one_makes_no_jump(
+def test_shift_that_replaces_an_ended_one_makes_no_jump(
     world: World,
 ) -> None:
-    """The motor is lost in that slot: one shift ends with it, another goes on."""
+    """The motor is released in that slot: one shift ends, another continues."""
     limits = entrusted(world)
     place = world.joint("HeadYaw")
     look, nudge = world.take("look", "HeadYaw"), world.take("nudge", "Speech")
@@ -235,7 +229,7 @@ def test_a_shift_that_takes_the_place_of_an_ended_one_makes_no_jump(
 
 
 @pytest.mark.requirement("I-14")
-def test_a_shift_whose_right_ended_before_another_took_its_place_is_told(
+def test_shift_replaced_after_its_right_ended_is_rejected(
     world: World,
 ) -> None:
     look = world.take("look", "HeadYaw")
@@ -249,11 +243,11 @@ def test_a_shift_whose_right_ended_before_another_took_its_place_is_told(
 
 
 @pytest.mark.requirement("I-14")
-def test_a_leaf_that_says_it_is_another_moves_nothing(world: World) -> None:
-    """Its hash leads to HeadYaw first, and to HeadPitch when its token is tested."""
+def test_leaf_name_with_a_changing_hash_moves_nothing(world: World) -> None:
+    """It hashes like HeadYaw first, and like HeadPitch when the token is checked."""
     world.take("look", "HeadYaw")
     nod = world.take("nod", "HeadPitch")
-    refused = world.gate.submit(nod, _Liar("HeadPitch"), 0.3)
+    refused = world.gate.submit(nod, _ChangingName("HeadPitch"), 0.3)
     assert refused is not None
     assert (refused.resource, refused.reason) == ("HeadYaw", Refusal.NOT_COVERED)
     world.flush()
@@ -264,7 +258,7 @@ def test_a_leaf_that_says_it_is_another_moves_nothing(world: World) -> None:
 
 
 @pytest.mark.requirement("I-14")
-def test_a_stranger_is_not_granted_the_stiffness_of_somebody_elses_motors(
+def test_stiffness_of_motors_held_by_others_is_not_granted(
     world: World,
 ) -> None:
     world.ledger.set_state("State", "Stand", 0)
@@ -284,8 +278,8 @@ def test_a_stranger_is_not_granted_the_stiffness_of_somebody_elses_motors(
 
 
 @pytest.mark.requirement("I-14")
-def test_so_it_is_for_a_loaded_robot_without_a_gate(nao: Robot) -> None:
-    """The robot's data say which motors a group of joints is."""
+def test_robot_resources_define_the_motors_of_each_stiffness(nao: Robot) -> None:
+    """Without a gate: the robot data name the motors of each group of joints."""
     ledger = Ledger(ResourceTree(nao.resources))
     for name in ("walk", "stranger"):
         ledger.add_owner(Owner(name=name), 0)
@@ -302,7 +296,7 @@ def test_so_it_is_for_a_loaded_robot_without_a_gate(nao: Robot) -> None:
     assert ask("walk", "Legs-stiffness")
 
 
-def test_who_has_the_stiffness_has_the_motors_and_gives_them_back_with_it(
+def test_stiffness_includes_its_motors_until_released(
     world: World,
 ) -> None:
     token = world.take("massage", "Stiffness", "HeadYaw")
@@ -316,10 +310,10 @@ def test_who_has_the_stiffness_has_the_motors_and_gives_them_back_with_it(
 @pytest.mark.requirement("RM-43")
 @pytest.mark.parametrize("first", ["Stiffness", "freeze"])
 @pytest.mark.parametrize("value", [0.5, 0.0])
-def test_a_hot_motor_leaves_the_stiffness_of_the_others_to_who_has_it(
+def test_stiffness_of_other_motors_works_while_one_is_frozen(
     world: World, first: str, value: float
 ) -> None:
-    """And its own to hotEngine: nobody else makes it limp, or hotter (I-22)."""
+    """Only hotEngine commands the stiffness of the hot motor (I-22)."""
     token = world.take("massage", "Stiffness") if first == "Stiffness" else None
     world.ledger.freeze(["HeadYaw"], "hotEngine", 0, effort_cap=0.3)
     token = token or world.take("massage", "Stiffness")
@@ -335,7 +329,7 @@ def test_a_hot_motor_leaves_the_stiffness_of_the_others_to_who_has_it(
 
 
 @pytest.mark.requirement("I-22")
-def test_a_broken_motor_of_two_joints_is_made_limp_by_nobody(world: World) -> None:
+def test_broken_motor_of_two_joints_cannot_be_made_limp(world: World) -> None:
     world.ledger.freeze(["LHipYawPitch"], "brokenHip", 0)
     token = world.take("massage", "Stiffness")
     limits = np.zeros(len(world.robot.q))
@@ -347,7 +341,7 @@ def test_a_broken_motor_of_two_joints_is_made_limp_by_nobody(world: World) -> No
 
 
 @pytest.mark.requirement("RM-43")
-def test_who_is_entrusted_limits_a_hot_motor(world: World) -> None:
+def test_entrusted_owner_can_limit_a_hot_motor(world: World) -> None:
     token = entrusted(world)
     world.ledger.freeze(["HeadYaw"], "hotEngine", 0, effort_cap=0.3)
     assert world.gate.submit(token, "Stiffness", 0.2) is None
@@ -358,9 +352,7 @@ def test_who_is_entrusted_limits_a_hot_motor(world: World) -> None:
 
 @pytest.mark.requirement("I-14")
 @pytest.mark.parametrize("how", ["dropped", "silent", "with its parent"])
-def test_nobody_is_entrusted_by_a_name_whose_owner_is_gone(
-    world: World, how: str
-) -> None:
+def test_trust_ends_when_the_owner_is_removed(world: World, how: str) -> None:
     live_s = 0.01 if how == "silent" else None
     parent = "whole" if how == "with its parent" else None
     world.ledger.add_owner(Owner(name="whole"), 0)
@@ -380,7 +372,7 @@ def test_nobody_is_entrusted_by_a_name_whose_owner_is_gone(
 
 
 @pytest.mark.requirement("I-14")
-def test_who_is_entrusted_shifts_nothing_by_what_its_part_has(world: World) -> None:
+def test_entrusted_owner_cannot_shift_by_the_hold_of_its_child(world: World) -> None:
     token = entrusted(world)
     look = world.take("look", "HeadYaw")
     world.gate.submit(look, "HeadYaw", 0.0)
@@ -398,7 +390,7 @@ def test_who_is_entrusted_shifts_nothing_by_what_its_part_has(world: World) -> N
 
 
 @pytest.mark.requirement("I-14")
-def test_a_holder_consents_to_a_limit_and_ends_that(world: World) -> None:
+def test_holder_can_allow_a_limit_and_revoke_it(world: World) -> None:
     walk = world.take("walk", "All motors")
     world.ledger.add_owner(Owner(name="coach"), 0)
     world.ledger.allow_limit(walk, "coach", 0)
@@ -415,7 +407,7 @@ def test_a_holder_consents_to_a_limit_and_ends_that(world: World) -> None:
 
 
 @pytest.mark.requirement("I-14")
-def test_the_controller_limits_whoever_does_not_forbid_it_and_they_are_told(
+def test_controller_limits_others_by_default_and_notifies_them(
     world: World,
 ) -> None:
     first = world.take("look", "HeadYaw")
@@ -437,15 +429,15 @@ def test_the_controller_limits_whoever_does_not_forbid_it_and_they_are_told(
     assert first
 
 
-# -- a stiffness that is waited for ----------------------------------------------------
+# -- waiting for a stiffness -----------------------------------------------------------
 
 
 @pytest.mark.requirement("I-14")
 @pytest.mark.parametrize("how", ["optional", "essential"])
-def test_a_limit_that_was_waited_for_is_not_granted_beside_a_strangers_motor(
+def test_waiting_limit_is_not_granted_while_another_holds_its_motor(
     nao: Robot, how: str
 ) -> None:
-    """Nobody had the motor to give when bob asked; ann has taken it since."""
+    """The motor was frozen at the request; ann has taken it since."""
     tree = node(
         "root", motor("HeadYaw"), limits("Head limit", "HeadYaw"), leaf("Speech")
     )
@@ -479,10 +471,10 @@ def test_a_limit_that_was_waited_for_is_not_granted_beside_a_strangers_motor(
 
 @pytest.mark.requirement("I-14")
 @pytest.mark.parametrize("how", ["consent", "trust"])
-def test_a_limit_that_is_waited_for_is_granted_once_the_motors_holder_consents(
+def test_waiting_limit_is_granted_once_the_motor_holder_consents(
     nao: Robot, how: str
 ) -> None:
-    """It did when it was asked, then no more, then again."""
+    """The consent is given, withdrawn, and given again."""
     world = World.of(nao)
     ledger = world.ledger
     look, speech = world.take("ann", "HeadYaw"), world.take("cat", "Speech")
@@ -507,8 +499,8 @@ def test_a_limit_that_is_waited_for_is_granted_once_the_motors_holder_consents(
 
 
 @pytest.mark.requirement("I-14")
-def test_a_recall_takes_no_motor_that_was_not_lent(world: World) -> None:
-    """The limit comes back where it is nobody's to refuse, else when that is over."""
+def test_recall_takes_no_motor_that_was_not_lent(world: World) -> None:
+    """The limit returns when no other owner holds one of its motors."""
     ledger = world.ledger
     walk = world.take("walk", "Stiffness", "Speech", loss=Loss.PARTIAL)
     nod = world.take("nod", "HeadYaw", priority=5)
@@ -523,8 +515,8 @@ def test_a_recall_takes_no_motor_that_was_not_lent(world: World) -> None:
     assert not ledger.covers(walk, "HeadYaw")
 
 
-def test_a_motor_may_be_wished_for_beside_its_limit(world: World) -> None:
-    """It is in two units then, and in what the essential limit implies."""
+def test_motor_can_be_optional_next_to_its_stiffness(world: World) -> None:
+    """It is then in two units, or already implied by the essential limit."""
     world.ledger.add_owner(Owner(name="ann"), 0)
     for names in (("Stiffness", "HeadYaw"), ("HeadPitch",)):
         wish = Request(owner="ann", resources=("Speech",), optional=names)
@@ -536,7 +528,7 @@ def test_a_motor_may_be_wished_for_beside_its_limit(world: World) -> None:
     assert world.ask(both) is not None
 
 
-def test_who_consents_is_alive_and_who_cannot_changes_nothing(world: World) -> None:
+def test_consent_renews_its_owner_and_a_failed_one_does_not(world: World) -> None:
     ledger = world.ledger
     for name in ("ann", "bob"):
         ledger.add_owner(Owner(name=name, time_to_live_s=0.04), 0)
@@ -554,7 +546,7 @@ def test_who_consents_is_alive_and_who_cannot_changes_nothing(world: World) -> N
 
 
 @pytest.mark.requirement("RM-46", "I-14")
-def test_a_holder_is_told_of_a_cap_by_a_virtual_owner_and_of_its_end(
+def test_holder_is_notified_of_a_cap_and_of_its_end(
     world: World,
 ) -> None:
     world.take("walk", "LKneePitch", "LHipPitch")
@@ -573,7 +565,7 @@ def limited(world: World) -> list[Notified]:
     return [n for n in world.told(Notified) if n.kind is NoticeKind.LIMITED]
 
 
-def test_what_may_be_allowed_is_said(world: World) -> None:
+def test_invalid_permissions_are_rejected(world: World) -> None:
     speak = world.take("speak", "Speech")
     with pytest.raises(BadInput, match="covers no motor: there is nothing to shift"):
         world.ledger.allow_shift(speak, "speak", 0)

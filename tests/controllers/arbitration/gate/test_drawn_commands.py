@@ -1,4 +1,4 @@
-"""The commands of the drawn arbiter, at a gate with a robot behind it (E6)."""
+"""Commands of the example arbiter, at a gate with a robot (E6)."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from nao_testbed.models.resources import Device, DeviceKind, ResourceNode
 from tests.controllers.arbitration.gate_setup import World, leaf, node
 
 LEFT, RIGHT = 0.5, -0.5
-"""Set-points of the head's yaw, in rad."""
+"""Set-points of HeadYaw, in rad."""
 
 
 def part(name: str, motor: str) -> ResourceNode:
@@ -29,7 +29,7 @@ ROOT = node(
 
 
 class Drawn:
-    """C and B have their tokens, then A took head and vision from B."""
+    """C and B have tokens; then A preempts head and vision of B."""
 
     def __init__(self, robot: Robot, loss: Loss) -> None:
         self.world = World.of(robot, ROOT)
@@ -42,7 +42,7 @@ class Drawn:
     def answer(
         self, token: Token | None, part: str, value: float | None
     ) -> Refusal | None:
-        """Give one command; return its refusal after its slot went out."""
+        """Submit one command and flush; return its refusal."""
         refused = self.world.gate.submit(token, part, value)
         late = self.world.flush()
         assert not late
@@ -58,7 +58,7 @@ def drawn(nao: Robot, loss: Loss) -> Iterator[Drawn]:
 
 @pytest.mark.requirement("AR-9", "AR-10", "AR-11", "AR-12", "AR-31")
 @pytest.mark.parametrize("loss", [Loss.WHOLE])
-def test_only_the_holder_turns_the_head(drawn: Drawn) -> None:
+def test_only_the_holder_moves_the_head(drawn: Drawn) -> None:
     world = drawn.world
     assert drawn.answer(drawn.a, "head", LEFT) is None
     assert world.target_of("HeadYaw") == LEFT
@@ -81,7 +81,7 @@ def test_only_the_holder_turns_the_head(drawn: Drawn) -> None:
 @pytest.mark.parametrize(
     ("loss", "answer"), [(Loss.WHOLE, Refusal.REVOKED), (Loss.PARTIAL, None)]
 )
-def test_the_speaker_goes_with_the_rest_or_stays(
+def test_speaker_is_lost_or_kept_with_the_kind_of_loss(
     drawn: Drawn, answer: Refusal | None
 ) -> None:
     assert drawn.answer(drawn.b, "speaker", None) is answer
@@ -91,7 +91,7 @@ def test_the_speaker_goes_with_the_rest_or_stays(
 
 @pytest.mark.requirement("AR-25", "AR-32")
 @pytest.mark.parametrize("loss", [Loss.WHOLE])
-def test_without_the_base_the_token_still_turns_the_head(drawn: Drawn) -> None:
+def test_token_still_moves_the_head_after_releasing_the_base(drawn: Drawn) -> None:
     drawn.world.ledger.release(drawn.a, drawn.world.ledger.tick, ["base"])
     assert drawn.answer(drawn.a, "base", None) is Refusal.NOT_COVERED
     assert drawn.answer(drawn.a, "head", LEFT) is None

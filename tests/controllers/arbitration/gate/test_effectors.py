@@ -1,4 +1,4 @@
-"""Lights and sound pass the gate as set-points do: only with a token."""
+"""Lights and sound pass the gate only with a token, like set-points."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ def test_lights_and_sound_need_a_token(world: World) -> None:
 
 
 @pytest.mark.requirement("AR-10")
-def test_what_is_covered_goes_out_in_one_command(world: World) -> None:
+def test_all_effectors_of_a_slot_are_written_in_one_command(world: World) -> None:
     token = world.take("greet", "root")
     said = hello()
     world.gate.submit(token, "Eyes", GREEN)
@@ -68,7 +68,7 @@ def test_what_is_covered_goes_out_in_one_command(world: World) -> None:
     ]
 
 
-def test_without_a_command_for_them_nothing_goes_out(world: World) -> None:
+def test_effectors_without_a_new_command_are_not_written(world: World) -> None:
     token = world.take("greet", "root")
     world.gate.submit(token, "Eyes", GREEN)
     world.flush()
@@ -81,20 +81,20 @@ def test_without_a_command_for_them_nothing_goes_out(world: World) -> None:
 
 
 @pytest.mark.requirement("AR-11", "AR-19")
-def test_when_it_is_revoked_leds_stay_and_the_speaker_falls_silent(
+def test_leds_stay_and_sound_stops_after_a_revocation(
     world: World,
 ) -> None:
     token = world.take("greet", "Eyes", "TTS")
     world.gate.submit_all(token, {"Eyes": GREEN, "TTS": hello()})
     world.flush()
     world.gate.submit_all(token, {"Eyes": RED, "TTS": hello()})
-    world.take("warn", "TTS", priority=1)  # the eyes are free too
+    world.take("warn", "TTS", priority=1)  # whole loss frees the eyes too
     assert world.flush() == (Refusal.REVOKED, Refusal.REVOKED)
     world.flush()
-    assert len(world.robot.commands) == 1  # neither another colour nor another sound
+    assert len(world.robot.commands) == 1  # no other colour or sound
     for leaf, value in (("TTS", hello()), ("Eyes", RED)):
         assert reason_of(world.gate.submit(token, leaf, value)) is Refusal.REVOKED
-    assert not world.told(MadeSafe)  # nothing is written unasked
+    assert not world.told(MadeSafe)  # nothing to make safe
     assert len(world.told(Executed)) == 2
     ended = [event.command for event in world.told(Executed)]
     ended += [event.command for event in world.told(Rejected)]
@@ -102,7 +102,7 @@ def test_when_it_is_revoked_leds_stay_and_the_speaker_falls_silent(
 
 
 @pytest.mark.requirement("AR-10", "AR-14")
-def test_a_new_holder_sets_other_colours_in_the_same_slot(world: World) -> None:
+def test_new_holder_sets_other_colours_in_the_same_slot(world: World) -> None:
     first = world.take("greet", "Eyes")
     world.gate.submit(first, "Eyes", GREEN)
     second = world.take("warn", "Eyes", priority=1)
@@ -114,7 +114,7 @@ def test_a_new_holder_sets_other_colours_in_the_same_slot(world: World) -> None:
     assert [event.reason for event in world.told(Rejected)] == [Refusal.REVOKED]
 
 
-def test_the_later_chunk_of_a_slot_replaces_the_earlier(world: World) -> None:
+def test_later_chunk_of_a_slot_replaces_the_earlier_one(world: World) -> None:
     token = world.take("greet", "TTS")
     last = hello(80)
     world.gate.submit(token, "TTS", hello())
@@ -144,7 +144,7 @@ def test_the_later_chunk_of_a_slot_replaces_the_earlier(world: World) -> None:
         ("HeadYaw", GREEN, "set-point of HeadYaw is LedSetting.*; give one angle"),
     ],
 )
-def test_what_does_not_fit_the_device_is_refused_before_anything(
+def test_value_that_does_not_fit_the_device_is_rejected(
     world: World, leaf: str, value: LedSetting | SoundChunk | None, said: str
 ) -> None:
     token = world.take("greet", "root")
@@ -156,7 +156,7 @@ def test_what_does_not_fit_the_device_is_refused_before_anything(
     assert not world.robot.commands
 
 
-def test_a_sample_that_has_begun_in_the_slot_belongs_to_it(world: World) -> None:
+def test_partial_last_sample_of_a_slot_is_accepted(world: World) -> None:
     token = world.take("greet", "TTS")
     assert world.gate.submit(token, "TTS", hello(221, 22050)) is None  # 220.5 a slot
     assert world.flush() == ()

@@ -1,4 +1,4 @@
-"""The gate: what passes, what does not and why, and what reaches the robot."""
+"""Gate: accepted and rejected commands, and what is written to the robot."""
 
 import contextlib
 from collections.abc import Callable
@@ -57,11 +57,11 @@ def ending(world: World, how: str) -> Token | None:
 
 
 @pytest.mark.requirement("AR-9", "AR-10")
-def test_a_command_with_its_token_reaches_the_robot(world: World) -> None:
+def test_command_with_a_valid_token_reaches_the_robot(world: World) -> None:
     token = world.take("look", "HeadYaw")
     before = world.robot.target
     assert world.gate.submit(token, "HeadYaw", 0.3) is None
-    assert not world.robot.commands, "it is written in its slot, not before"
+    assert not world.robot.commands, "written in its slot, not before"
     assert world.flush() == ()
     (command,) = world.robot.commands
     assert command.stiffness is None
@@ -71,13 +71,13 @@ def test_a_command_with_its_token_reaches_the_robot(world: World) -> None:
 
 
 def shifted(world: World, angle: float) -> NDArray[np.float64]:
-    """Return a shift of HeadYaw alone."""
+    """Return a shift of HeadYaw only."""
     shift = np.zeros(len(world.robot.q))
     shift[world.joint("HeadYaw")] = angle
     return shift
 
 
-DOORS: dict[str, Callable[[World, Token | None], Rejected | None]] = {
+ENTRY_POINTS: dict[str, Callable[[World, Token | None], Rejected | None]] = {
     "submit": lambda w, t: w.gate.submit(t, "HeadYaw", 0.3),
     "submit_all": lambda w, t: w.gate.submit_all(t, {"HeadYaw": 0.3}),
     "submit_shift": lambda w, t: w.gate.submit_shift(t, shifted(w, 1.0)),
@@ -86,10 +86,12 @@ DOORS: dict[str, Callable[[World, Token | None], Rejected | None]] = {
 
 @pytest.mark.requirement("AR-10", "AR-11", "AR-12", "I-14")
 @pytest.mark.parametrize("reason", list(Refusal))
-@pytest.mark.parametrize("door", list(DOORS))
-def test_a_refusal_names_its_reason(world: World, door: str, reason: Refusal) -> None:
+@pytest.mark.parametrize("entry_point", list(ENTRY_POINTS))
+def test_refusal_states_its_reason(
+    world: World, entry_point: str, reason: Refusal
+) -> None:
     token = ending(world, reason)
-    refused = DOORS[door](world, token)
+    refused = ENTRY_POINTS[entry_point](world, token)
     assert refused is not None
     assert refused.reason is reason
     assert refused.resource == "HeadYaw"
@@ -100,16 +102,16 @@ def test_a_refusal_names_its_reason(world: World, door: str, reason: Refusal) ->
     assert refused.command == command.command
     forged = {Refusal.NO_TOKEN, Refusal.UNKNOWN, Refusal.WRONG_EPOCH}
     assert command.is_genuine is (reason not in forged)
-    if reason not in {Refusal.NOT_COVERED, Refusal.FROZEN}:  # a dead one shifts nothing
+    if reason not in {Refusal.NOT_COVERED, Refusal.FROZEN}:  # stale: cannot shift
         assert reason_of(world.gate.submit_shift(token, shifted(world, 0.0))) is reason
 
 
 @pytest.mark.requirement("AR-17")
 @pytest.mark.parametrize("reason", [Refusal.REVOKED, Refusal.RELEASED, Refusal.EXPIRED])
-def test_a_token_that_dies_in_the_slot_never_actuates(
+def test_command_of_a_token_that_expires_in_the_slot_is_dropped(
     world: World, reason: Refusal
 ) -> None:
-    """The command was accepted; its token ends between that and the write."""
+    """The token ends after the command was accepted and before the write."""
     world.ledger.add_owner(Owner(name="look", time_to_live_s=0.01), 0)
     token = world.ask(Request(owner="look", resources=("Head",)))
     assert token is not None
@@ -123,7 +125,7 @@ def test_a_token_that_dies_in_the_slot_never_actuates(
     assert not world.told(Executed)
 
 
-def test_a_motor_of_two_joints_sets_both(world: World) -> None:
+def test_motor_of_two_joints_sets_both(world: World) -> None:
     token = world.take("walk", "LHipYawPitch")
     world.gate.submit(token, "LHipYawPitch", -0.4)
     world.flush()
@@ -131,7 +133,7 @@ def test_a_motor_of_two_joints_sets_both(world: World) -> None:
     assert world.target_of("RHipYawPitch") == -0.4
 
 
-def test_every_value_comes_to_its_joints(world: World) -> None:
+def test_every_value_reaches_its_joint(world: World) -> None:
     n = len(world.robot.robot.joints)
     motors = world.take("stand", "All motors")
     limits = world.take("stand", "Stiffness")
@@ -149,7 +151,7 @@ def test_every_value_comes_to_its_joints(world: World) -> None:
 
 
 @pytest.mark.parametrize("value", [0.5, np.float64(0.5), ramp(26)])
-def test_stiffness_is_one_number_or_one_a_joint(
+def test_stiffness_is_one_number_or_one_per_joint(
     world: World, value: float | np.ndarray
 ) -> None:
     token = world.take("save heat", "Stiffness")
@@ -158,7 +160,7 @@ def test_stiffness_is_one_number_or_one_a_joint(
     assert (world.robot.stiffness == value).all()
 
 
-def test_a_value_is_what_it_was_when_it_was_submitted(world: World) -> None:
+def test_submitted_values_are_copied(world: World) -> None:
     token = world.take("save heat", "Stiffness")
     for submit in (
         world.gate.submit_stiffness,
@@ -171,7 +173,7 @@ def test_a_value_is_what_it_was_when_it_was_submitted(world: World) -> None:
         assert (world.robot.stiffness == ramp(26)).all()
 
 
-def test_what_went_to_the_robot_is_never_changed_afterwards(world: World) -> None:
+def test_written_commands_are_not_modified_later(world: World) -> None:
     token = world.take("look", "Head", "Stiffness")
     for angle in (0.1, 0.2):
         world.gate.submit(token, "HeadYaw", angle)
@@ -186,7 +188,7 @@ def test_what_went_to_the_robot_is_never_changed_afterwards(world: World) -> Non
     assert (first.stiffness == 0.1).all()
 
 
-def test_a_slot_without_commands_writes_nothing(world: World) -> None:
+def test_slot_without_commands_writes_nothing(world: World) -> None:
     token = world.take("look", "HeadYaw")
     world.gate.submit(token, "HeadYaw", 0.3)
     world.flush()
@@ -194,7 +196,7 @@ def test_a_slot_without_commands_writes_nothing(world: World) -> None:
     assert len(world.robot.commands) == 1
 
 
-def test_the_last_command_of_a_slot_wins(world: World) -> None:
+def test_last_command_of_a_slot_wins(world: World) -> None:
     token = world.take("look", "HeadYaw")
     for angle in (0.1, 0.2):
         assert world.gate.submit(token, "HeadYaw", angle) is None
@@ -205,7 +207,7 @@ def test_the_last_command_of_a_slot_wins(world: World) -> None:
     assert not world.told(Rejected)
 
 
-def test_a_new_holder_displaces_the_command_of_the_old_one(world: World) -> None:
+def test_command_of_a_new_holder_displaces_the_old_one(world: World) -> None:
     old = world.take("look", "HeadYaw")
     world.gate.submit(old, "HeadYaw", 0.1)
     new = world.take("stare", "HeadYaw", priority=5)
@@ -217,7 +219,7 @@ def test_a_new_holder_displaces_the_command_of_the_old_one(world: World) -> None
     assert world.target_of("HeadYaw") == 0.2
 
 
-def test_uses_without_a_device_are_authorised_and_no_more(world: World) -> None:
+def test_use_without_a_device_is_only_authorised(world: World) -> None:
     token = world.take("talk", "Speech")
     assert world.gate.submit(token, "Speech") is None
     assert world.gate.submit(None, "Speech") is not None
@@ -226,7 +228,7 @@ def test_uses_without_a_device_are_authorised_and_no_more(world: World) -> None:
     assert [event.resource for event in world.told(Executed)] == ["Speech"]
 
 
-def test_two_who_share_a_leaf_both_use_it_in_one_slot(world: World) -> None:
+def test_owners_sharing_a_leaf_can_use_it_in_one_slot(world: World) -> None:
     world.ledger.set_state("State", "Stand", 0)
     tokens = [world.take(name, "Stand") for name in ("walk", "wave")]
     for token in tokens:
@@ -280,7 +282,7 @@ def test_two_who_share_a_leaf_both_use_it_in_one_slot(world: World) -> None:
         ),
     ],
 )
-def test_a_bad_value_is_refused_before_anything(
+def test_invalid_value_is_rejected_on_submission(
     world: World, leaf: str, value: float | None, said: str
 ) -> None:
     token = world.take("look", "root")
@@ -296,7 +298,7 @@ def test_a_bad_value_is_refused_before_anything(
 
 
 @pytest.mark.parametrize("bad", [np.nan, 9.0])
-def test_a_bad_array_is_refused_before_anything(world: World, bad: float) -> None:
+def test_invalid_array_is_rejected_on_submission(world: World, bad: float) -> None:
     token = world.take("stand", "All motors", "Stiffness")
     values = np.full(26, 0.05)
     values[world.joint("LKneePitch")] = bad
@@ -314,13 +316,13 @@ def test_a_bad_array_is_refused_before_anything(world: World, bad: float) -> Non
     assert not world.robot.commands
 
 
-def test_an_unknown_leaf_is_named_with_the_nearest_one(world: World) -> None:
+def test_unknown_leaf_is_named_with_the_nearest_name(world: World) -> None:
     with pytest.raises(UnknownName, match=r"'HeadYow'.*Did you mean 'HeadYaw'"):
         world.gate.submit(None, "HeadYow", 0.1)
 
 
-def test_the_ledger_has_to_be_at_the_slots_tick(world: World) -> None:
-    """Else a token that expired meanwhile would still actuate."""
+def test_flush_needs_the_tick_of_the_ledger(world: World) -> None:
+    """Otherwise a token that has expired could still actuate."""
     world.ledger.advance(3)
     for tick in (2, 4):
         with pytest.raises(BadInput, match=f"flush at tick {tick}, but the ledger"):
@@ -328,7 +330,7 @@ def test_the_ledger_has_to_be_at_the_slots_tick(world: World) -> None:
     world.gate.flush(3)
 
 
-def test_without_listeners_the_same_happens_untold(nao: Robot) -> None:
+def test_gate_works_without_listeners(nao: Robot) -> None:
     world = World.of(nao)
     world.ledger.listeners.clear()
     token = world.take("look", "HeadYaw")
@@ -345,7 +347,7 @@ def test_without_listeners_the_same_happens_untold(nao: Robot) -> None:
     ("names", "reason"),
     [(["ball"], Refusal.NOT_COVERED), (None, Refusal.RELEASED)],
 )
-def test_a_removed_resource_is_not_used(
+def test_removed_resource_cannot_be_used(
     world: World, names: list[str] | None, reason: Refusal
 ) -> None:
     for name in ("ball", "bat"):
@@ -360,7 +362,7 @@ def test_a_removed_resource_is_not_used(
 
 
 @pytest.mark.requirement("RM-15", "RM-65")
-def test_what_commands_a_part_of_the_robot_is_never_removed(world: World) -> None:
+def test_resource_with_a_device_cannot_be_removed(world: World) -> None:
     with pytest.raises(BadInput, match="'HeadYaw' commands HeadYaw of the robot"):
         world.ledger.remove_resource("HeadYaw", 0)
     assert "HeadYaw" in world.ledger.tree
@@ -368,7 +370,7 @@ def test_what_commands_a_part_of_the_robot_is_never_removed(world: World) -> Non
 
 @pytest.mark.requirement("AR-10")
 @pytest.mark.parametrize("is_other", [False, True])
-def test_a_robot_has_one_gate_whatever_its_ledger(world: World, is_other: bool) -> None:
+def test_robot_has_one_gate_for_any_ledger(world: World, is_other: bool) -> None:
     robot = world.robot.robot
     ledger = Ledger(world.ledger.tree) if is_other else world.ledger
     devices = map_devices(whole_tree(robot), robot)
@@ -385,7 +387,7 @@ def test_a_robot_has_one_gate_whatever_its_ledger(world: World, is_other: bool) 
     Gate(ledger, world.robot, devices)
 
 
-def test_a_gate_that_nobody_has_any_more_is_closed(world: World) -> None:
+def test_unreferenced_gate_is_closed(world: World) -> None:
     robot = KeepingRobot(world.robot.robot)
     devices = map_devices(whole_tree(robot.robot), robot.robot)
     Gate(Ledger(world.ledger.tree), robot, devices)
@@ -393,8 +395,8 @@ def test_a_gate_that_nobody_has_any_more_is_closed(world: World) -> None:
 
 
 @pytest.mark.requirement("AR-10")
-def test_each_write_has_one_command_and_each_command_one_write(world: World) -> None:
-    """I-14 over a run with commands that are replaced, refused, and refused late."""
+def test_each_write_has_one_command_and_vice_versa(world: World) -> None:
+    """I-14 over a run with replaced, rejected, and late rejected commands."""
     rng = np.random.default_rng(3)
     names = ("HeadYaw", "HeadPitch", "LElbowYaw")
     latest: dict[str, Token] = {}
@@ -431,7 +433,7 @@ def test_each_write_has_one_command_and_each_command_one_write(world: World) -> 
     assert len(executed) > 100
 
 
-def test_what_cannot_be_commanded_is_called_what_it_is(world: World) -> None:
+def test_error_message_describes_what_cannot_be_commanded(world: World) -> None:
     token = world.take("look", "Head")
     with pytest.raises(BadInput, match=r"'Head' is a composite; name one of its leav"):
         world.gate.submit(token, "Head")
@@ -447,7 +449,7 @@ def test_what_cannot_be_commanded_is_called_what_it_is(world: World) -> None:
     assert not world.robot.commands
 
 
-def test_a_listener_that_raises_stops_no_command(world: World) -> None:
+def test_listener_that_raises_does_not_stop_a_command(world: World) -> None:
     def full_disk(event: Event) -> None:
         raise OSError("disk full")
 
@@ -460,8 +462,8 @@ def test_a_listener_that_raises_stops_no_command(world: World) -> None:
         world.ledger.advance(world.ledger.tick)
 
 
-def test_commands_may_go_untold_but_no_refusal(nao: Robot) -> None:
-    """A long run keeps its trace small; who was refused is told all the same."""
+def test_command_events_can_be_disabled_but_not_rejections(nao: Robot) -> None:
+    """Keeps the trace of a long run small; rejections are still events."""
     world = World.of(nao, tells_commands=False)
     token = world.take("look", "HeadYaw")
     world.gate.submit(token, "HeadYaw", 0.2)
@@ -474,8 +476,8 @@ def test_commands_may_go_untold_but_no_refusal(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("RM-26", "AR-10", "AR-11")
-def test_while_a_part_has_a_joint_its_whole_does_not_move_it(world: World) -> None:
-    """Not what it had submitted before either; given back, it moves again."""
+def test_parent_cannot_move_a_joint_held_by_its_child(world: World) -> None:
+    """Nor by a command submitted before; after the release it can again."""
     whole = world.take("dance", "Head")
     world.ledger.add_owner(Owner(name="nod", parent="dance"), world.ledger.tick)
     assert world.gate.submit(whole, "HeadYaw", 0.1) is None
@@ -494,14 +496,14 @@ def test_while_a_part_has_a_joint_its_whole_does_not_move_it(world: World) -> No
     assert world.target_of("HeadYaw") == 0.2
 
 
-# -- listeners that call ledger and gate meanwhile -------------------------------------
+# -- listeners that call the ledger or the gate ----------------------------------------
 
 
 @pytest.mark.requirement("AR-10", "AR-11")
-def test_a_listener_that_releases_while_a_slot_is_tested_lets_nothing_stale_pass(
+def test_release_by_a_listener_during_flush_passes_no_stale_command(
     world: World,
 ) -> None:
-    """What was tested is written before anybody hears of a refusal in that slot."""
+    """Checked commands are written before listeners are notified of a rejection."""
     gone = world.take("gone", "HeadPitch")
     moves = world.take("moves", "HeadYaw")
 
@@ -519,8 +521,8 @@ def test_a_listener_that_releases_while_a_slot_is_tested_lets_nothing_stale_pass
 
 
 @pytest.mark.requirement("AR-10")
-def test_a_listener_that_flushes_at_a_command_writes_it_once(world: World) -> None:
-    """It hears of the command when the command is in the slot, whole."""
+def test_flush_by_a_listener_writes_a_command_once(world: World) -> None:
+    """The event follows when the whole command is in the slot."""
     moves = world.take("moves", "Head")
 
     def flush(event: Event) -> None:
@@ -537,7 +539,7 @@ def test_a_listener_that_flushes_at_a_command_writes_it_once(world: World) -> No
     assert (world.target_of("HeadYaw"), world.target_of("HeadPitch")) == (0.2, 0.1)
 
 
-def test_a_listener_that_commands_at_a_command_comes_after_it(world: World) -> None:
+def test_command_of_a_listener_comes_after_the_first_one(world: World) -> None:
     moves = world.take("moves", "Head")
     n_asked = 0
 

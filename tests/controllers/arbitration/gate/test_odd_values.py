@@ -1,4 +1,4 @@
-"""Odd values at every door of the gate: BadInput, and nothing passes."""
+"""Invalid values at every entry point of the gate raise BadInput."""
 
 from collections.abc import Callable
 from typing import Any
@@ -48,11 +48,11 @@ NO_ARRAYS: dict[str, Any] = {
     "nothing": None,
     "times": np.full(N, 1, dtype="m8[s]"),
 }
-Door = Callable[[World, Token, Any], object]
+EntryPoint = Callable[[World, Token, Any], object]
 
 
-def of_leaf(leaf: str) -> dict[str, Door]:
-    """Return the doors for one value of a leaf."""
+def of_leaf(leaf: str) -> dict[str, EntryPoint]:
+    """Return the entry points for one value of a leaf."""
     return {
         f"submit {leaf}": lambda w, t, x: w.gate.submit(t, leaf, x),
         f"submit all {leaf}": lambda w, t, x: w.gate.submit_all(
@@ -66,12 +66,12 @@ def of_leaf(leaf: str) -> dict[str, Door]:
 
 MOTOR = of_leaf("HeadYaw")
 LIMIT = of_leaf("Stiffness")
-WHOLE: dict[str, Door] = {
+WHOLE: dict[str, EntryPoint] = {
     "set-points": lambda w, t, x: w.gate.submit_set_points(t, x),
     "stiffness": lambda w, t, x: w.gate.submit_stiffness(t, x),
     "shift": lambda w, t, x: w.gate.submit_shift(t, x),
 }
-CAP: dict[str, Door] = {
+CAP: dict[str, EntryPoint] = {
     "freeze": lambda w, t, x: w.ledger.freeze(
         ["HeadYaw"], "hot", w.ledger.tick, effort_cap=x
     ),
@@ -79,40 +79,42 @@ CAP: dict[str, Door] = {
     "mode": lambda w, t, x: DegradedMode(name="weak", caps={"HeadYaw": x}),
     "hot engine": lambda w, t, x: HotEngineCfg(effort_cap=x),
 }
-ONE_NUMBER_OF_AN_EFFECTOR: dict[str, Door] = {
+ONE_NUMBER_OF_AN_EFFECTOR: dict[str, EntryPoint] = {
     "fade": lambda w, t, x: LedSetting(colours=np.zeros(3), fade_s=x),
     "rate": lambda w, t, x: SoundChunk(
         samples=np.zeros(4), sample_rate_hz=x, label="hum"
     ),
 }
-ARRAY_OF_AN_EFFECTOR: dict[str, Door] = {
+ARRAY_OF_AN_EFFECTOR: dict[str, EntryPoint] = {
     "colours": lambda w, t, x: LedSetting(colours=x),
     "samples": lambda w, t, x: SoundChunk(samples=x, sample_rate_hz=16000, label="hum"),
 }
 SHAPES = {"one too few", "a column"}
-ODD: dict[str, tuple[Door, dict[str, Any]]] = {
+ODD: dict[str, tuple[EntryPoint, dict[str, Any]]] = {
     **{
-        name: (door, NO_NUMBERS)
-        for name, door in (MOTOR | CAP | ONE_NUMBER_OF_AN_EFFECTOR).items()
+        name: (entry_point, NO_NUMBERS)
+        for name, entry_point in (MOTOR | CAP | ONE_NUMBER_OF_AN_EFFECTOR).items()
     },
     **{
-        name: (door, NO_ARRAYS)
-        for name, door in (LIMIT | WHOLE | of_leaf("Eyes") | of_leaf("TTS")).items()
+        name: (entry_point, NO_ARRAYS)
+        for name, entry_point in (
+            LIMIT | WHOLE | of_leaf("Eyes") | of_leaf("TTS")
+        ).items()
     },
     **{
-        name: (door, {k: v for k, v in NO_ARRAYS.items() if v is not None})
-        for name, door in of_leaf("Speech").items()
+        name: (entry_point, {k: v for k, v in NO_ARRAYS.items() if v is not None})
+        for name, entry_point in of_leaf("Speech").items()
     },
     **{
-        name: (door, {k: v for k, v in NO_ARRAYS.items() if k not in SHAPES})
-        for name, door in ARRAY_OF_AN_EFFECTOR.items()
+        name: (entry_point, {k: v for k, v in NO_ARRAYS.items() if k not in SHAPES})
+        for name, entry_point in ARRAY_OF_AN_EFFECTOR.items()
     },
 }
 
 
 @pytest.fixture(scope="module")
 def shared(nao: Robot) -> World:
-    """Whole robot, with loudspeakers: what is refused changes nothing."""
+    """Return a whole robot with loudspeakers; rejected calls do not change it."""
     voice = Device(kind=DeviceKind.SPEAKER, names=tuple(s.name for s in nao.speakers))
     root = whole_tree(nao)
     speaker = ResourceNode(name="TTS", device=voice)
@@ -126,12 +128,12 @@ def token(shared: World) -> Token:
 
 @pytest.mark.requirement("RM-65")
 @pytest.mark.parametrize("name", list(ODD))
-def test_an_odd_value_is_bad_input(shared: World, token: Token, name: str) -> None:
-    door, values = ODD[name]
+def test_invalid_value_is_rejected(shared: World, token: Token, name: str) -> None:
+    entry_point, values = ODD[name]
     told = len(shared.events)
     for kind, value in values.items():
         with pytest.raises(BadInput) as error:
-            door(shared, token, value)
+            entry_point(shared, token, value)
         assert len(str(error.value)) < 400, kind
     assert shared.flush() == ()
     assert not shared.robot.commands
@@ -140,9 +142,7 @@ def test_an_odd_value_is_bad_input(shared: World, token: Token, name: str) -> No
 
 
 @pytest.mark.parametrize("tick", [True, 1.0, np.int64(1), "1", None])
-def test_what_only_equals_the_present_tick_flushes_nothing(
-    nao: Robot, tick: Any
-) -> None:
+def test_flush_rejects_a_tick_that_is_no_int(nao: Robot, tick: Any) -> None:
     world = World.of(nao)
     token = world.take("look", "HeadYaw")
     world.gate.submit(token, "HeadYaw", 0.5)
@@ -153,7 +153,7 @@ def test_what_only_equals_the_present_tick_flushes_nothing(
 
 
 @pytest.mark.parametrize("value", [0, np.int64(0), np.float32(0.25), np.array(0.125)])
-def test_whole_and_short_numbers_are_numbers(nao: Robot, value: Any) -> None:
+def test_ints_and_numpy_scalars_are_accepted(nao: Robot, value: Any) -> None:
     world = World.of(nao)
     token = world.take("stand", "root")
     for leaf in ("HeadYaw", "Stiffness"):
@@ -178,14 +178,14 @@ NO_BATCHES: dict[str, tuple[Any, Any]] = {
 
 
 @pytest.mark.parametrize("case", list(NO_BATCHES))
-def test_what_is_no_batch_is_bad_input(shared: World, case: str) -> None:
+def test_invalid_batch_is_rejected(shared: World, case: str) -> None:
     parts, rights = NO_BATCHES[case]
     with pytest.raises(BadInput, match=r"batch|right"):
         shared.gate.submit_together(parts, rights)
 
 
 @pytest.mark.parametrize("leaf", [5, None, ["HeadYaw"], b"HeadYaw", {"HeadYaw"}])
-def test_a_leaf_has_a_name(shared: World, token: Token, leaf: Any) -> None:
+def test_leaf_name_must_be_a_string(shared: World, token: Token, leaf: Any) -> None:
     with pytest.raises(BadInput, match=r"a leaf is .*; give its name, a string"):
         shared.gate.submit(token, leaf, 0.1)
     with pytest.raises(BadInput):

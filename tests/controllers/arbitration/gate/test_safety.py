@@ -1,4 +1,4 @@
-"""What the gate does on its own: safe set-points, and effort caps."""
+"""Actions of the gate itself: safe set-points and effort caps."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ LAG_YAW = 1.547 / 72.52 + 0.00153398
 
 
 def end(world: World, token: Token, how: str) -> None:
-    """Let a token on the head lose HeadYaw."""
+    """End the hold of HeadYaw."""
     tick = world.ledger.tick
     if how == "release":
         world.ledger.release(token, tick)
@@ -33,7 +33,7 @@ def end(world: World, token: Token, how: str) -> None:
 @pytest.mark.parametrize(
     "how", ["release", "release of one", "override", "freeze", "owner gone"]
 )
-def test_a_moving_joint_stops_where_authority_is_lost(
+def test_moving_joint_stops_when_its_authority_is_lost(
     world: World, how: str, loss: Loss
 ) -> None:
     token = world.take("look", "Head", loss=loss)
@@ -47,12 +47,12 @@ def test_a_moving_joint_stops_where_authority_is_lost(
     world.robot.q[world.joint("HeadYaw")] = 0.2
     world.ledger.add_owner(Owner(name="new"), world.ledger.tick)
     world.flush()
-    assert len(world.told(MadeSafe)) == 1, "once: then nobody has it"
+    assert len(world.told(MadeSafe)) == 1, "once: then the joint is not held"
     assert world.target_of("HeadYaw") == pytest.approx(0.4 + LAG_YAW, abs=1e-7)
 
 
-def test_a_joint_that_carries_keeps_its_set_point(world: World) -> None:
-    """Its lag is what carries: less of it, and the leg would sag."""
+def test_loaded_joint_keeps_its_set_point(world: World) -> None:
+    """Its lag supports the load: with less of it the leg would sag."""
     token = world.take("stand", "LKneePitch")
     world.gate.submit(token, "LKneePitch", 0.5)
     world.flush()
@@ -66,25 +66,25 @@ def test_a_joint_that_carries_keeps_its_set_point(world: World) -> None:
     assert world.told(MadeSafe)
 
 
-def test_what_is_left_of_the_lag_gives_all_torque_of_stiffness_one(nao: Robot) -> None:
-    """τ = kp a >= effort limit for any reading: clipping changes no torque."""
+def test_holding_lag_gives_full_torque_at_stiffness_one(nao: Robot) -> None:
+    """τ = kp a >= effort limit for any reading: clipping does not reduce torque."""
     for joint, lag in zip(nao.joints, holding_lags(nao), strict=True):
         rounding = 0.5 * joint.encoder_step
         assert joint.kp * (lag - rounding) >= joint.effort_limit
-        assert lag < np.deg2rad(2.0), "it stops near where it is"
+        assert lag < np.deg2rad(2.0), "it stops near its angle"
 
 
 @pytest.mark.parametrize(
     ("in_force", "measured", "held"),
     [(1.0, 0.4, 0.5), (-1.0, 0.4, 0.3), (0.45, 0.4, 0.45), (1.2, 1.04, 1.0)],
 )
-def test_the_safe_set_point_is_near_the_angle_and_inside_the_range(
+def test_safe_set_point_is_near_the_angle_and_within_limits(
     in_force: float, measured: float, held: float
 ) -> None:
     assert hold(in_force, measured, 0.1, -1.0, 1.0) == pytest.approx(held)
 
 
-def test_joints_on_one_motor_hold_at_their_mean(world: World) -> None:
+def test_joints_of_one_motor_hold_at_their_mean(world: World) -> None:
     token = world.take("walk", "LHipYawPitch")
     world.gate.submit(token, "LHipYawPitch", -0.5)
     world.flush()
@@ -97,7 +97,7 @@ def test_joints_on_one_motor_hold_at_their_mean(world: World) -> None:
         assert world.target_of(name) == pytest.approx(-0.15 - lag, abs=1e-7)
 
 
-def test_a_new_owner_that_commands_in_the_slot_goes_before(world: World) -> None:
+def test_command_of_a_new_owner_precedes_the_safe_set_point(world: World) -> None:
     token = world.take("look", "HeadYaw")
     world.gate.submit(token, "HeadYaw", 1.0)
     world.flush()
@@ -109,7 +109,7 @@ def test_a_new_owner_that_commands_in_the_slot_goes_before(world: World) -> None
 
 
 @pytest.mark.requirement("I-22")
-def test_a_late_command_of_the_loser_does_not_hinder_it(world: World) -> None:
+def test_late_command_of_the_former_holder_does_not_prevent_it(world: World) -> None:
     token = world.take("look", "HeadYaw")
     world.gate.submit(token, "HeadYaw", 1.0)
     world.flush()
@@ -120,7 +120,7 @@ def test_a_late_command_of_the_loser_does_not_hinder_it(world: World) -> None:
     assert world.target_of("HeadYaw") == pytest.approx(q + LAG_YAW, abs=1e-7)
 
 
-def test_who_never_commanded_leaves_everything_as_it_was(world: World) -> None:
+def test_owner_without_commands_leaves_nothing_to_make_safe(world: World) -> None:
     token = world.take("look", "Head")
     world.flush()
     world.ledger.release(token, world.ledger.tick)
@@ -129,7 +129,7 @@ def test_who_never_commanded_leaves_everything_as_it_was(world: World) -> None:
     assert not world.told(MadeSafe)
 
 
-def test_others_are_not_made_safe_with_it(world: World) -> None:
+def test_joints_of_other_owners_are_not_made_safe(world: World) -> None:
     other = world.take("walk", "LKneePitch")
     token = world.take("look", "HeadYaw")
     world.gate.submit(other, "LKneePitch", 1.0)
@@ -140,7 +140,7 @@ def test_others_are_not_made_safe_with_it(world: World) -> None:
     assert world.target_of("LKneePitch") == 1.0
 
 
-def test_stiffness_stays_as_it_was_commanded_last(world: World) -> None:
+def test_stiffness_keeps_its_last_command(world: World) -> None:
     token = world.take("save heat", "Stiffness")
     world.gate.submit_stiffness(token, ramp(26))
     world.flush()
@@ -155,7 +155,7 @@ def test_stiffness_stays_as_it_was_commanded_last(world: World) -> None:
 
 @pytest.mark.requirement("RM-43", "RM-46")
 @pytest.mark.parametrize("is_total", [True, False])
-def test_a_cap_holds_until_its_cause_is_over(world: World, is_total: bool) -> None:
+def test_cap_is_in_force_until_its_cause_ends(world: World, is_total: bool) -> None:
     token = world.take("save heat", "Stiffness")
     world.gate.submit(token, "Stiffness", 0.8)
     world.flush()
@@ -170,19 +170,19 @@ def test_a_cap_holds_until_its_cause_is_over(world: World, is_total: bool) -> No
         assert world.stiffness_of("HeadPitch") == commanded
     world.ledger.thaw("hotEngine", world.ledger.tick)
     world.flush()
-    last = 0.8 if is_total else 0.7  # while frozen whole it was nobody's to command
-    assert world.stiffness_of("HeadYaw") == last, "back to what was commanded last"
+    last = 0.8 if is_total else 0.7  # it could not be commanded while frozen
+    assert world.stiffness_of("HeadYaw") == last, "the last command is restored"
 
 
 @pytest.mark.requirement("RM-44")
-def test_a_broken_joint_is_limp(world: World) -> None:
+def test_broken_joint_is_limp(world: World) -> None:
     world.ledger.freeze(["LElbowYaw"], "brokenArm", 0, effort_cap=0.0)
     world.flush()
     assert world.stiffness_of("LElbowYaw") == 0.0
     assert world.stiffness_of("LElbowRoll") == 1.0
 
 
-def test_the_least_cap_of_all_causes_and_leaves_counts(world: World) -> None:
+def test_smallest_cap_of_all_causes_and_leaves_applies(world: World) -> None:
     freeze, thaw = world.ledger.freeze, world.ledger.thaw
     freeze(["HeadYaw"], "hotEngine", 0, effort_cap=0.5)
     freeze(["Stiffness"], "saveEnergy", 0, effort_cap=0.4, is_total=False)
@@ -199,14 +199,14 @@ def test_the_least_cap_of_all_causes_and_leaves_counts(world: World) -> None:
         assert world.stiffness_of("HeadPitch") == pitch
 
 
-def test_a_cap_on_a_shared_motor_bounds_both_joints(world: World) -> None:
+def test_cap_on_a_shared_motor_applies_to_both_joints(world: World) -> None:
     world.ledger.freeze(["LHipYawPitch"], "hotEngine", 0, effort_cap=0.5)
     world.flush()
     assert world.stiffness_of("LHipYawPitch") == 0.5
     assert world.stiffness_of("RHipYawPitch") == 0.5
 
 
-def test_a_cap_is_written_again_after_a_write_that_failed(
+def test_cap_is_written_again_after_a_failed_write(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(command: object) -> None:
@@ -226,8 +226,8 @@ def test_a_cap_is_written_again_after_a_write_that_failed(
 
 @pytest.mark.parametrize("how", ["cap", "stiffness"])
 @pytest.mark.requirement("RM-43")
-def test_a_limp_joint_takes_its_set_point_along(world: World, how: str) -> None:
-    """It hangs down; stiff again, it stays there, and a motion begins from there."""
+def test_set_point_of_a_limp_joint_follows_its_angle(world: World, how: str) -> None:
+    """Stiff again, the joint stays there, and the next motion starts from there."""
     token = world.take("limit", "Stiffness")
     place = world.joint("RShoulderPitch")
     other = world.target_of("LShoulderPitch")
@@ -257,7 +257,7 @@ def test_a_limp_joint_takes_its_set_point_along(world: World, how: str) -> None:
     assert world.target_of("LShoulderPitch") == other
 
 
-def test_who_commands_a_limp_joint_is_obeyed(world: World) -> None:
+def test_limp_joint_can_be_commanded(world: World) -> None:
     world.ledger.add_owner(Owner(name="limit"), 0)
     world.ledger.entrust("limit", 0)
     limit = world.take("limit", "Stiffness")
@@ -272,7 +272,7 @@ def test_who_commands_a_limp_joint_is_obeyed(world: World) -> None:
     assert world.target_of("HeadYaw") == 0.2
 
 
-def test_without_a_limp_joint_nothing_is_written(world: World) -> None:
+def test_nothing_is_written_without_a_limp_joint(world: World) -> None:
     world.robot.q[:] = 0.1
     for _ in range(3):
         world.flush()

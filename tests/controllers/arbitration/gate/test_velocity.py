@@ -1,4 +1,4 @@
-"""A set-point of velocity goes through the gate with its angle, for one slot."""
+"""Velocity set-points pass the gate with their angle, for one slot."""
 
 import numpy as np
 import pytest
@@ -27,22 +27,22 @@ def velocities(world: World) -> dict[str, float]:
     )
 
 
-def test_it_reaches_the_robot_with_its_angle_for_one_slot(world: World) -> None:
+def test_velocity_reaches_the_robot_with_its_angle_for_one_slot(world: World) -> None:
     token = world.take("look", "HeadYaw")
     assert world.gate.submit(token, "HeadYaw", HEAD) is None
     assert world.flush() == ()
     yaw = world.robot.robot.joint_index("HeadYaw")
     assert world.robot.target[yaw] == 0.1
     assert velocities(world) == {"HeadYaw": 2.0}
-    world.flush()  # nobody commands anything
+    world.flush()  # no commands
     assert last(world).target is not None
     assert velocities(world) == {}
     n = len(world.robot.commands)
     world.flush()
-    assert len(world.robot.commands) == n, "said once"
+    assert len(world.robot.commands) == n, "written once"
 
 
-def test_others_that_move_in_the_slot_have_none(world: World) -> None:
+def test_other_joints_of_the_slot_have_no_velocity(world: World) -> None:
     head, arm = world.take("look", "HeadYaw"), world.take("wave", "LElbowRoll")
     world.gate.submit(head, "HeadYaw", HEAD)
     world.gate.submit(arm, "LElbowRoll", -0.5)
@@ -53,7 +53,7 @@ def test_others_that_move_in_the_slot_have_none(world: World) -> None:
     assert velocities(world) == {}
 
 
-def test_joints_on_one_motor_have_one_velocity(world: World) -> None:
+def test_joints_of_one_motor_have_one_velocity(world: World) -> None:
     token = world.take("turn", "LHipYawPitch")
     target = MotorTarget(angle=-0.2, velocity=-1.0)
     world.gate.submit(token, "LHipYawPitch", target)
@@ -61,7 +61,7 @@ def test_joints_on_one_motor_have_one_velocity(world: World) -> None:
     assert velocities(world) == {"LHipYawPitch": -1.0, "RHipYawPitch": -1.0}
 
 
-def test_who_loses_the_token_leaves_a_joint_that_stands_still(world: World) -> None:
+def test_token_lost_before_the_slot_leaves_zero_velocity(world: World) -> None:
     token = world.take("look", "HeadYaw")
     world.gate.submit(token, "HeadYaw", HEAD)
     world.flush()
@@ -73,7 +73,7 @@ def test_who_loses_the_token_leaves_a_joint_that_stands_still(world: World) -> N
     assert world.robot.target[yaw] != 0.2
 
 
-def test_without_the_token_nothing_moves(world: World) -> None:
+def test_velocity_needs_the_token_of_the_motor(world: World) -> None:
     for token in (None, world.take("wave", "LElbowRoll")):
         for refused in (
             world.gate.submit(token, "HeadYaw", HEAD),
@@ -86,7 +86,7 @@ def test_without_the_token_nothing_moves(world: World) -> None:
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -9.0, "fast", None, [1.0, 2.0]])
-def test_a_velocity_that_no_motor_has_is_refused_at_the_door(
+def test_velocity_out_of_range_is_rejected_on_submission(
     world: World, value: object
 ) -> None:
     token = world.take("look", "HeadYaw")
@@ -97,7 +97,7 @@ def test_a_velocity_that_no_motor_has_is_refused_at_the_door(
     assert not world.robot.commands
 
 
-def test_an_angle_beyond_its_range_is_refused_with_a_velocity_too(
+def test_angle_out_of_range_is_rejected_with_a_velocity_too(
     world: World,
 ) -> None:
     token = world.take("look", "HeadYaw")
@@ -105,7 +105,7 @@ def test_an_angle_beyond_its_range_is_refused_with_a_velocity_too(
         world.gate.submit(token, "HeadYaw", MotorTarget(angle=9.0, velocity=0.0))
 
 
-def test_a_stiffness_takes_none(world: World) -> None:
+def test_stiffness_accepts_no_velocity(world: World) -> None:
     token = world.take("limits", "Stiffness")
     with pytest.raises(BadInput, match="stiffness is MotorTarget"):
         world.gate.submit(token, "Stiffness", HEAD)
