@@ -1,8 +1,8 @@
-"""The rules of reservations as one sequential program: the oracle of histories.
+"""Sequential model of the reservation rules: the oracle of random histories.
 
-It is written for reading. After each call all who wait are tried in their order, until
-nobody can be granted, then circles are sought by reachability. It takes words and plain
-data from the ledger, and no decision. RM-n: ES 2 535 273; AR-n: US 11 660 748.
+It is written for readability. After each call all waiting requests are tried in order
+until none can be granted; then cycles are found by reachability. It uses the types of
+the ledger, but none of its decisions. RM-n: ES 2 535 273; AR-n: US 11 660 748.
 """
 
 import math
@@ -45,7 +45,7 @@ DEEPEST_CALL = MOST_TURNS = 20
 
 
 class RulesModel(RulesMoves):
-    """Takes the calls of a ledger, and decides by itself; a tick is a second."""
+    """Takes the calls of a ledger and decides independently; a tick is one second."""
 
     def __init__(
         self,
@@ -61,12 +61,12 @@ class RulesModel(RulesMoves):
         self._dead_kept, self.token_of = dead_kept, token_of
         self._depth = 0
         self.decisions = []
-        """Grants, failures and losses, in their order."""
+        """Grants, failures and losses, in order."""
 
-    # -- what follows from a call -----------------------------------------------------
+    # -- effects of a call ------------------------------------------------------------
 
     def at(self, tick: int) -> "RulesModel":
-        """Begin a call; calls come before what is due in their tick."""
+        """Begin a call; calls precede the timers of their tick."""
         if self._depth >= DEEPEST_CALL:
             raise BadInput("policies call in answer to each other without end")
         if not self._depth:
@@ -78,7 +78,7 @@ class RulesModel(RulesMoves):
         self._depth += 1
 
     def __exit__(self, *_: object) -> None:
-        """Grant all that can be (I-8); then nobody waits for itself (RM-21)."""
+        """Grant all that can be granted (I-8); then break deadlocks (RM-21)."""
         self._depth -= 1
         self.settle()
         while not self._depth:
@@ -165,7 +165,7 @@ class RulesModel(RulesMoves):
             self.unseat(held, sorted(leaves), "released", Refusal.RELEASED)
 
     def lend(self, token: Token, tick: int, names: Iterable[str]) -> None:
-        """Give back what is promised to come back; the token lives on."""
+        """Release resources that can be recalled; the token stays valid."""
         with self.at(tick):
             held = self._live(token)
             leaves = held.some_of(self.leaves(*names))
@@ -177,7 +177,7 @@ class RulesModel(RulesMoves):
     def recall(
         self, token: Token, tick: int, names: Iterable[str] | None = None
     ) -> None:
-        """Ask for what was lent, before all equals, whatever policies say (I-27)."""
+        """Request lent resources back, before all equals, against any policy (I-27)."""
         if not self._lent(token, names):
             return
         with self.at(tick):
@@ -224,7 +224,7 @@ class RulesModel(RulesMoves):
         self, name: str, parent: str, tick: int, kind: ResourceKind
     ) -> None:
         with self.at(tick):
-            self.kinds[parent] = None  # from now on it has parts
+            self.kinds[parent] = None  # it becomes a composite
             self.add_leaf(name, parent, kind)
 
     def remove_resource(self, name: str, tick: int) -> None:
@@ -257,7 +257,7 @@ class RulesModel(RulesMoves):
         effort_cap: float | None = None,
         is_total: bool = True,
     ) -> None:
-        """Let a virtual owner have leaves; it asks nobody (RM-40)."""
+        """Freeze leaves for a virtual owner, without demands (RM-40)."""
         with self.at(tick):
             leaves = self.leaves(*names)
             seated: Leaving = {}
@@ -274,12 +274,12 @@ class RulesModel(RulesMoves):
                 self.freezes[leaf].pop(by, None)
 
     def set_state(self, group: str, active: str | None, tick: int) -> None:
-        """Note a fact: who needs the state that is left loses it (RM-52)."""
+        """Set the active state; holders of the state that is left lose it (RM-52)."""
         with self.at(tick):
             self._leave_state(group, active)
 
     def ask_state(self, group: str, wanted: str | None, tick: int) -> None:
-        """Ask who needs the active state; all of them have to give way at once."""
+        """Demand the active state; all of its holders must yield at once."""
         with self.at(tick):
             for _ in range(MOST_TURNS):
                 left = self.active[group]
@@ -291,7 +291,7 @@ class RulesModel(RulesMoves):
                     if left in held.shares:
                         answers[held] = self.ask(held, [left], None)
                 if self.active[group] == left:
-                    break  # else another one is active by what they called
+                    break  # otherwise a policy changed the state
             else:
                 return
             said = [answers.get(held, KEEP) for held in self.seats[left]]
@@ -308,7 +308,7 @@ class RulesModel(RulesMoves):
             self.active[group] = active
 
     def authorise(self, token: Token | None, leaf: str) -> Refusal | None:
-        """Answer the gate: why a command is refused, None if it passes (AR-10)."""
+        """Return the reason to reject a command, None if it passes (AR-10)."""
         if token is None:
             return Refusal.NO_TOKEN
         held = self._find(token)

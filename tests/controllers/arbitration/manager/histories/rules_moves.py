@@ -1,4 +1,4 @@
-"""What happens: holders are asked, give way, lose; requests are granted, and fail.
+"""Transitions of the model: demands, losses, grants and failures.
 
 RM-n: ES 2 535 273; AR-n: US 11 660 748.
 """
@@ -39,7 +39,7 @@ from tests.controllers.arbitration.manager.histories.rules_world import (
 
 
 class RulesMoves(RulesWays):
-    """Moves of holders and of those who wait; each is whole."""
+    """Transitions of holders and waiting requests; each is atomic."""
 
     retry: int
     overtake: int
@@ -61,7 +61,7 @@ class RulesMoves(RulesWays):
         if wait.deadline is not None:
             self.set_due(wait, RETRY, self.tick + self.retry)
         self.demand(wait, arrives=True)
-        if wait in self.waits and wait.deadline is None:  # it tries once
+        if wait in self.waits and wait.deadline is None:  # a single try
             why = Why.OUTRANKED if self.is_outranked(wait) else Why.BUSY
             self.fail(wait, OutcomeKind.DENIED, why)
 
@@ -80,7 +80,7 @@ class RulesMoves(RulesWays):
         elif kind == PROMISE:
             answers, wait.promise = wait.promise or {}, None
             self.try_now(wait, answers)
-        else:  # asks again (RM-19)
+        else:  # repeat the demand (RM-19)
             self.demand(wait, arrives=False)
             self.set_due(wait, RETRY, self.tick + self.retry)
 
@@ -95,7 +95,7 @@ class RulesMoves(RulesWays):
         return leaving is not None
 
     def waits_for(self, wait: Wait) -> list[Wait]:
-        """Return all requests that have to end before one, through others too."""
+        """Return all requests that must end before this one, transitively."""
         found: list[Wait] = []
         ahead = [wait]
         while ahead:
@@ -110,10 +110,10 @@ class RulesMoves(RulesWays):
                 found += [x for x in more if x not in found]
         return found
 
-    # -- asking the holders -----------------------------------------------------------
+    # -- demands ----------------------------------------------------------------------
 
     def demand(self, wait: Wait, *, arrives: bool) -> None:
-        """Ask all in the way, and grant if that is enough (RM-32 to RM-39)."""
+        """Notify all blocking holders, and grant if that suffices (RM-32 to RM-39)."""
         asked: Leaving = {}
         for leaf, share in wait.shares.items():
             here = leaf
@@ -147,7 +147,7 @@ class RulesMoves(RulesWays):
             self.set_due(wait, PROMISE, self.tick + delay)
 
     def ask(self, held: Held, leaves: list[str], wait: Wait | None) -> Answer:
-        """Return what a holder says; what its code raises is a refusal (RM-38)."""
+        """Return a holder's answer; an exception counts as KEEP (RM-38)."""
         if held.is_asked or (wait is not None and held.party is wait.party):
             return KEEP
         demand = Demand(
@@ -173,7 +173,7 @@ class RulesMoves(RulesWays):
     def grant(
         self, wait: Wait, leaving: Leaving, answers: Answers, *, arrives: bool = False
     ) -> None:
-        """Let holders give way, and give all of it in one step (RM-22, AR-4)."""
+        """Revoke from the leaving holders and grant all in one step (RM-22, AR-4)."""
         if wait in self.waits:
             self.waits.remove(wait)
         forced = [x for x in leaving if self.overrides(wait, x, arrives=arrives)]
@@ -194,7 +194,7 @@ class RulesMoves(RulesWays):
         for held in self.innermost_first(leaving):
             leaves, answer = held.some_of(leaving[held]), answers.get(held)
             if not leaves:
-                continue  # it went with another one
+                continue  # lost together with another token
             why, resume = LossCause.OVERRIDDEN, None
             if answer is not None:
                 why = LossCause.YIELDED
@@ -205,7 +205,7 @@ class RulesMoves(RulesWays):
                 pause(resume)
 
     def resumption(self, held: Held, leaves: list[str], answer: Answer) -> Wait:
-        """Return the request for exactly what it had, at its old place (RM-37)."""
+        """Return the request for exactly the paused leaves, at its old place (RM-37)."""
         is_whole = held.terms.loss is Loss.WHOLE
         shares = {
             x: held.shares[x] for x in sorted(held.shares if is_whole else leaves)
@@ -222,7 +222,7 @@ class RulesMoves(RulesWays):
         self.enqueue(resume)
 
     def innermost_first(self, leaving: Iterable[Held]) -> list[Held]:
-        """Return who gives way, so that each goes by its own cause."""
+        """Return the leaving holders, children first, so that each has its own cause."""
         order: list[Held] = []
 
         def add(held: Held) -> None:
@@ -265,7 +265,7 @@ class RulesMoves(RulesWays):
     def take_away(
         self, held: Held, lost: Sequence[str], why: LossCause, by: str
     ) -> None:
-        """Take leaves, and all of a token that loses whole (AR-19, AR-20)."""
+        """Revoke leaves, and the whole token if it loses whole (AR-19, AR-20)."""
         lost = sorted(lost)
         leaves = sorted(held.shares) if held.terms.loss is Loss.WHOLE else lost
         self.empty_inside(held, leaves)
@@ -274,7 +274,7 @@ class RulesMoves(RulesWays):
         self.unseat(held, leaves, "revoked", Refusal.REVOKED, *cause)
 
     def empty_inside(self, held: Held, leaves: Sequence[str]) -> None:
-        """When the parent lets go, so does every child (RM-30)."""
+        """Revoke what the children hold inside the parent's leaves (RM-30)."""
         inside: Leaving = {}
         for leaf in leaves:
             for inner in self.within(leaf, held):
@@ -293,7 +293,7 @@ class RulesMoves(RulesWays):
         ended: Refusal | None,
         *how: Any,
     ) -> None:
-        """Take leaves from a token, which ends with the last unless it lends them."""
+        """Remove leaves from a token, which ends with the last one unless it is lent."""
         for leaf in leaves:
             self.seats[leaf].remove(held)
             del held.shares[leaf], held.inside[leaf]
@@ -306,7 +306,7 @@ class RulesMoves(RulesWays):
                 self.fail(wait, OutcomeKind.CANCELLED, Why.TOKEN_DEAD)
 
     def fail(self, wait: Wait, kind: OutcomeKind, why: Why) -> None:
-        """End a request; nothing else changes (I-16)."""
+        """End a request without a grant; nothing else changes (I-16)."""
         leaves = wait.shares or [x for unit in wait.optional.values() for x in unit]
         could = why in (Why.BUSY, Why.OUTRANKED, Why.TIMEOUT)
         if could and any(map(self.is_frozen, leaves)):
@@ -318,7 +318,7 @@ class RulesMoves(RulesWays):
         self.decisions.append(("failed", wait.number, kind, why))
 
     def end_party(self, party: Party) -> None:
-        """End all that it and its descendants have and wait for (I-9)."""
+        """End all holds and requests of an owner and its descendants (I-9)."""
         for child in list(self.parties.values()):
             if child.parent is party:
                 self.end_party(child)

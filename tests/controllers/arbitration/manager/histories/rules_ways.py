@@ -1,4 +1,4 @@
-"""Who is in whose way: scopes, queues, authority, and whether a request can be granted.
+"""Queries of the model: scopes, queues, preemption, and conditions of a grant.
 
 RM-n: ES 2 535 273; AR-n: US 11 660 748.
 """
@@ -19,20 +19,20 @@ from tests.controllers.arbitration.manager.histories.rules_world import (
 
 Answers = dict[Held, Answer]
 Leaving = dict[Held, list[str]]
-"""Who gives way, and with which leaves."""
+"""Holders that must yield, with their leaves."""
 
 
 class RulesWays(RulesWorld):
-    """Looks only, and changes nothing."""
+    """Read-only queries."""
 
     preemption: Preemption
 
-    # -- who is in whose way ----------------------------------------------------------
+    # -- blocking holders -------------------------------------------------------------
 
     def scope(self, leaf: str, party: Party) -> Held | None:
         """Return the nearest ancestor's token that has a leaf (RM-26).
 
-        What a descendant gets comes out of it.
+        A descendant's share is taken out of it.
         """
         if self.kinds[leaf] is not STATE:
             for ancestor in party.ancestors():
@@ -42,7 +42,7 @@ class RulesWays(RulesWorld):
         return None
 
     def direct(self, leaf: str, scope: Held | None) -> list[Held]:
-        """Return who has it out of a scope: lowest priority, then latest, first."""
+        """Return the direct holders in a scope: lowest priority, then latest, first."""
         found = [held for held in self.seats[leaf] if held.inside[leaf] is scope]
         if self.kinds[leaf] is STATE:
             return found if scope is None else []
@@ -50,22 +50,22 @@ class RulesWays(RulesWorld):
         return sorted(found, key=lambda held: (held.terms.priority, -latest(held)))
 
     def within(self, leaf: str, scope: Held | None) -> list[Held]:
-        """Return all in a scope, each after who is inside of it."""
+        """Return all holders in a scope, children before parents."""
         found: list[Held] = []
         for held in self.direct(leaf, scope):
             found += [*self.within(leaf, held), held]
         return found
 
     def lacks(self, leaf: str, party: Party, share: int) -> int:
-        """Return by how much a share does not fit into what its scope has left."""
+        """Return by how much a share exceeds the free part of its scope."""
         scope = self.scope(leaf, party)
         whole = FULL if scope is None else scope.shares[leaf]
         used = sum(held.shares[leaf] for held in self.direct(leaf, scope))
         return share - (whole - used)
 
     def blockers(self, leaf: str, party: Party, share: int) -> list[Held]:
-        """Return the holders in the way: the child is asked first, then upward."""
-        if self.kinds[leaf] is STATE:  # who needs the active one (RM-53)
+        """Return the blocking holders, children before parents."""
+        if self.kinds[leaf] is STATE:  # holders of the active state (RM-53)
             active = self.active_of(leaf)
             return [] if active in (None, leaf) else list(self.seats[str(active)])
         if self.lacks(leaf, party, share) <= 0:
@@ -75,7 +75,7 @@ class RulesWays(RulesWorld):
     def leaving(
         self, leaf: str, party: Party, share: int, is_willing: Callable[[Held], bool]
     ) -> list[Held] | None:
-        """Return the willing ones that let it fit, none in vain; None: not enough."""
+        """Return the fewest willing holders that must yield; None: not enough."""
         lacking, chosen = self.lacks(leaf, party, share), []
         for held in self.direct(leaf, self.scope(leaf, party)):
             group = [*self.within(leaf, held), held]
@@ -84,13 +84,13 @@ class RulesWays(RulesWorld):
                 lacking -= held.shares[leaf]
         for group in chosen[::-1]:
             freed = group[-1].shares[leaf]
-            if lacking + freed <= 0:  # it fits without them
+            if lacking + freed <= 0:  # not needed
                 chosen.remove(group)
                 lacking += freed
         return None if lacking > 0 else [held for group in chosen for held in group]
 
     def earlier(self, leaf: str, wait: Wait) -> Iterator[Wait]:
-        """Yield who waits for a leaf before a request, in the same scope."""
+        """Yield the earlier requests for a leaf, in the same scope."""
         if self.kinds[leaf] is not STATE:
             scope = self.scope(leaf, wait.party)
             for other in self.queue():
@@ -99,7 +99,7 @@ class RulesWays(RulesWorld):
                     yield other
 
     def is_claimed(self, leaf: str, wait: Wait) -> bool:
-        """Return True if an earlier request is not to be passed any more (I-3)."""
+        """Return True if an earlier request can no longer be overtaken (I-3)."""
         mine = wait.terms.priority
         return any(
             other.firm_at <= self.tick or other.terms.priority > mine
@@ -107,7 +107,7 @@ class RulesWays(RulesWorld):
         )
 
     def overrides(self, wait: Wait, held: Held, *, arrives: bool) -> bool:
-        """Return True if authority takes it unasked (AR-14, AR-21, AR-22)."""
+        """Return True if the request preempts the holder (AR-14, AR-21, AR-22)."""
         is_off = self.preemption is Preemption.OFF
         if is_off or wait.resumes or held.party is wait.party:
             return False
@@ -117,12 +117,12 @@ class RulesWays(RulesWorld):
         return mine.priority > theirs.priority or (is_equal and is_tie_won)
 
     def may_recall(self, wait: Wait, held: Held) -> bool:
-        """Return True if a holder gives back what it was lent (I-27)."""
+        """Return True if a holder must return what it was lent (I-27)."""
         is_off = self.preemption is Preemption.OFF
         return is_off or wait.terms.priority >= held.terms.priority
 
     def is_outranked(self, wait: Wait) -> bool:
-        """Return True if another owner has a leaf of it by a higher priority."""
+        """Return True if a holder of higher priority blocks a leaf."""
 
         def is_no_higher(held: Held) -> bool:
             is_own = held.party is wait.party
@@ -141,7 +141,7 @@ class RulesWays(RulesWorld):
     def way(
         self, wait: Wait, answers: Answers, *, arrives: bool = False
     ) -> Leaving | None:
-        """Return who has to give way so that all of it is free; None: it is not."""
+        """Return the holders that must yield for a grant; None: not possible."""
         leaving: Leaving = {}
 
         def is_willing(held: Held) -> bool:
@@ -157,13 +157,13 @@ class RulesWays(RulesWorld):
             if self.kinds[leaf] is not STATE:
                 found = self.leaving(leaf, wait.party, share, is_willing)
                 if found is None or (found and any(self.earlier(leaf, wait))):
-                    return None  # past who waits only what is free is taken
+                    return None  # overtaking requests take only free leaves
                 for held in found:
                     leaving.setdefault(held, []).append(leaf)
         return leaving if wait.shares or self.extras(wait)[0] else None
 
     def extras(self, wait: Wait) -> tuple[Shares, tuple[str, ...]]:
-        """Return the optional leaves that are free, and the other names (RM-47)."""
+        """Return the optional leaves that are free, and the missing names (RM-47)."""
         found: Shares = {}
         missing = []
         for name, unit in wait.optional.items():

@@ -1,7 +1,7 @@
-"""What the rules speak of: resources, owners, tokens, requests, and what is due when.
+"""Data of the model: resources, owners, tokens, requests, and timers.
 
-Plain data for the sequential model (`rules_model`): lists and dictionaries, nothing
-kept that could be found by looking.
+Plain data for the sequential model (`rules_model`): lists and dictionaries; nothing is
+cached that can be computed.
 """
 
 import math
@@ -19,19 +19,19 @@ Shares = dict[str, int]
 EXCLUSIVE, STATE = ResourceKind.EXCLUSIVE, ResourceKind.STATE
 RATED = ResourceKind.CUMULATIVE
 TIMEOUT, PROMISE, SILENCE, RETRY = range(4)
-"""What is due in a tick, in this order: a wait ends before a promise to it is kept."""
+"""Order of timers in a tick: a timeout precedes the end of a promise."""
 
 
 @dataclass(eq=False)
 class Party:
-    """An owner."""
+    """Owner."""
 
     defaults: Owner
     parent: "Party | None"
     place: int
-    """In the order in which owners came to be known."""
+    """Order in which owners were added."""
     dies: int | None = None
-    """Tick at which it counts as gone if it stays silent."""
+    """Tick at which it expires unless it calls."""
     is_gone: bool = False
 
     @property
@@ -39,12 +39,12 @@ class Party:
         return self.defaults.name
 
     def ancestors(self) -> "list[Party]":
-        """Return them, the nearest first."""
+        """Return the ancestors, nearest first."""
         return [] if self.parent is None else [self.parent, *self.parent.ancestors()]
 
 
 class Terms(NamedTuple):
-    """On which something is asked for and held."""
+    """Terms of a request and of a hold."""
 
     priority: int
     loss: Loss
@@ -56,7 +56,7 @@ class Terms(NamedTuple):
 
 @dataclass(eq=False)
 class Held:
-    """A token and what it covers."""
+    """Token and the leaves that it covers."""
 
     token: Token
     party: Party
@@ -64,9 +64,9 @@ class Held:
     arrival: int
     shares: Shares = field(default_factory=dict)
     inside: "dict[str, Held | None]" = field(default_factory=dict)
-    """Leaf to the ancestor's token out of which it has that."""
+    """Leaf to the ancestor's token that contains this hold."""
     lent: frozenset[str] = frozenset()
-    """What it gave back only until it recalls that."""
+    """Leaves lent until they are recalled."""
     ended: Refusal | None = None
     is_asked: bool = False
 
@@ -76,7 +76,7 @@ class Held:
 
 @dataclass(eq=False)
 class Wait:
-    """A request on its way."""
+    """Waiting request."""
 
     number: int
     party: Party
@@ -86,26 +86,26 @@ class Wait:
     arrival: int
     add_to: Held | None
     resumes: bool = False
-    """Whether it is of a holder that paused."""
+    """True for a paused holder's request."""
     recalls: bool = False
-    """Whether it takes back what `add_to` has lent."""
+    """True for the recall of what `add_to` has lent."""
     lent: frozenset[str] = frozenset()
-    """Of one that resumes: what it had lent."""
+    """Lent leaves of the paused holder."""
     firm_at: int = 0
-    """Tick from which no equal passes it."""
+    """Tick from which requests of equal priority cannot overtake it."""
     deadline: int | None = None
     promise: dict[Held, Answer] | None = None
     due: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """What is due for it, to tick and order of making."""
+    """Timer kind to tick and order of creation."""
 
     @property
     def key(self) -> tuple[int, int, int]:
-        """Place among the waiting: by priority, then first come (RM-17)."""
+        """Return the place in the queue: by priority, then first come (RM-17)."""
         return (-self.terms.priority, self.arrival, self.number)
 
 
 class RulesWorld:
-    """Resources, owners and time; who holds and who waits."""
+    """Resources, owners, holds, waiting requests and time."""
 
     def __init__(self, root: ResourceNode) -> None:
         self.tick = self.tickets = self.made = 0
@@ -113,9 +113,9 @@ class RulesWorld:
         self.kinds: dict[str, ResourceKind | None] = {}
         """None: a composite."""
         self.seats: dict[str, list[Held]] = {}
-        """Leaf to who has it, in the order of their grants."""
+        """Leaf to its holders, in order of their grants."""
         self.freezes: dict[str, dict[str, bool]] = {}
-        """Leaf to virtual owner to whether it has all of it."""
+        """Leaf to virtual owner to whether the freeze is total."""
         self.active: dict[str, str | None] = {}
         self.parties: dict[str, Party] = {}
         self.live: list[Held] = []
@@ -150,7 +150,7 @@ class RulesWorld:
         return sorted(found)
 
     def wanted(self, name: str) -> Shares:
-        """Return what a name asks for: of a composite what is exclusive."""
+        """Return the shares of a name: of a composite, its exclusive leaves."""
         if self.kinds.get(name) is STATE:
             return {name: 0}
         found = [leaf for leaf in self.leaves(name) if self.kinds[leaf] is EXCLUSIVE]
@@ -162,7 +162,7 @@ class RulesWorld:
         return any(self.freezes[leaf].values())
 
     def active_of(self, state: str) -> str | None:
-        """Return the active state of a state's set."""
+        """Return the active state of a state's group."""
         return self.active[str(self.parents[state])]
 
     def is_open(self, leaf: str) -> bool:
@@ -177,7 +177,7 @@ class RulesWorld:
         return self.parties[name]
 
     def see(self, party: Party) -> None:
-        """Note a sign of life."""
+        """Record a sign of life."""
         lives_s = party.defaults.time_to_live_s
         party.is_gone = False
         party.dies = None
@@ -194,7 +194,7 @@ class RulesWorld:
         wait.due[kind] = (tick, self.made)
 
     def next_due(self, before: int) -> tuple[int, int, int, Wait | Party] | None:
-        """Return tick, kind and order of what is due first, and for whom."""
+        """Return tick, kind, order and subject of the first timer that is due."""
         due: list[tuple[int, int, int, Wait | Party]] = [
             (tick, kind, made, wait)
             for wait in self.waits

@@ -1,9 +1,9 @@
-"""A ledger led through a history of steps, and the sequential model beside it.
+"""A ledger and the sequential model run through the same history of steps.
 
-The model (`rules_model`) gets the calls alone. After each step both have decided the
-same: every grant, loss, circle and failure, in the same order; who holds, waits and is
-gone; what the gate answers. A call that is refused has changed nothing, and the trace
-keeps the rules of `nao_testbed.testing`.
+The model (`rules_model`) gets the same calls. After each step both must agree on every
+grant, loss, deadlock and failure, in order; on holders, waiting requests and expired
+owners; and on the gate's answers. A rejected call must change nothing, and the trace
+must pass the rules of `nao_testbed.testing`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -50,27 +50,27 @@ from tests.controllers.arbitration.manager.histories.small_setup import (
 )
 
 LAST_TOKENS = 12
-"""Tokens whose answers at the gate are compared after each step."""
+"""Number of tokens whose gate answers are compared after each step."""
 RETRY_TICKS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """What a history happens in."""
+    """Setting of a history."""
 
     preemption: Preemption = Preemption.OFF
     dead_tokens_kept: int = 10_000
     overtake_s: float = 0.0
     policies: tuple[str, ...]
-    """Of each owner, in their order."""
+    """Policies of the owners, in order."""
     time_to_live_s: float | None = None
-    """Of the owners without parent."""
+    """Time to live of owners without a parent."""
     owners: Mapping[str, str | None] = field(default_factory=PARENTS.copy, repr=False)
-    """Owner to the owner that it is a part of; parents come first."""
+    """Owner to its parent; parents come first."""
 
 
 class Run:
-    """Takes the steps of a history."""
+    """Runs the steps of a history."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -79,7 +79,7 @@ class Run:
         self.tickets: list[Ticket] = []
         self.operations = 0
         self._compared = 0
-        """Events whose decisions are compared."""
+        """Number of events whose decisions were compared."""
         self._decided = 0
         self.ledger = Ledger(
             ResourceTree(TREE),
@@ -111,7 +111,7 @@ class Run:
 
     @property
     def alive(self) -> list[Token]:
-        """Tokens that are valid by the model, in the order of their issue."""
+        """Return the tokens valid by the model, in order of issue."""
         return [held.token for held in self.model.live]
 
     def owner_of(self, token: Token) -> str:
@@ -120,18 +120,18 @@ class Run:
         return next(held.party.name for held in every if held.token == token)
 
     def run(self, step: steps.Step) -> None:
-        """Take a step, and compare everything."""
+        """Run a step and compare everything."""
         self.take(step)
         self.compare()
 
     def take(self, step: steps.Step) -> None:
-        """Let ledger and model take a step; what is refused leaves no mark."""
+        """Apply a step to ledger and model; a rejected step must change nothing."""
         self.operations += 1
         now, seen = self.ledger.tick, len(self.trace)
         given = self._given(step)
         try:
             self._take(step, self.ledger, given, now + step.later)
-        except BadInput:  # of which the model knows nothing: time has passed, at most
+        except BadInput:  # not known to the model; only time may have passed
             with self.model.at(self.ledger.tick):
                 pass
             self._left_no_mark(step, seen)
@@ -148,17 +148,17 @@ class Run:
             self._compare_decisions()
 
     def advance(self, tick: int) -> None:
-        """Let time pass."""
+        """Advance the time."""
         self.ledger.advance(tick)
         self.model.advance(tick)
 
     def finish(self) -> None:
-        """Judge the whole trace by the rules that users have too."""
+        """Check the whole trace by the public rules."""
         violations = check_trace(self.trace)
         assert not violations, str(violations[0])
 
     def token(self, kind: str, which: int) -> Token | None:
-        """Return a token of a kind; a forged one when there is none of it."""
+        """Return a token of a kind; a forged one if none exists."""
         alive = self.alive
         dead = [one for one in self.issued if one not in alive]
         some = dead if kind == "dead" else alive
@@ -172,7 +172,7 @@ class Run:
     # -- the steps --------------------------------------------------------------------
 
     def _given(self, step: steps.Step) -> Any:
-        """Return the token or the number that a step is about."""
+        """Return the token or request number that a step refers to."""
         if isinstance(step, steps.Ask) and step.add_to is not None:
             alive = self.alive
             mine = [one for one in alive if self.owner_of(one) == step.owner] or alive
@@ -237,10 +237,10 @@ class Run:
     def _(self, step: steps.Advance, by: Any, given: Any, tick: int) -> None:
         by.advance(tick + step.ticks)
 
-    # -- comparing --------------------------------------------------------------------
+    # -- comparison -------------------------------------------------------------------
 
     def compare(self) -> None:
-        """The ledger is as the model says."""
+        """Assert that ledger and model agree."""
         snapshot, model = take_snapshot(self.ledger), self.model
         for row in snapshot.resources:
             if row.kind is None:
@@ -268,7 +268,7 @@ class Run:
             assert (ticket.outcome is None) == is_waiting
 
     def _compare_gate(self, token: Token | None, leaf: str) -> None:
-        """The ledger answers a command as the model does."""
+        """Assert that ledger and model give the same answer to a command."""
         try:
             mine = self.ledger.authorise(token, leaf)
         except BadInput:
@@ -280,7 +280,7 @@ class Run:
             assert token in self.issued
 
     def _compare_decisions(self) -> None:
-        """All that was decided in this step was decided alike, in the same order."""
+        """Assert that all decisions of this step agree, in order."""
         mine = [x for event in self.trace[self._compared :] for x in _decision(event)]
         yours = self.model.decisions[self._decided :]
         self._compared, self._decided = len(self.trace), len(self.model.decisions)
@@ -293,13 +293,13 @@ class Run:
                 self.issued.append(token)
 
     def _left_no_mark(self, step: steps.Step, seen: int) -> None:
-        if step.later == 0:  # else what was due before has happened
+        if step.later == 0:  # otherwise earlier timers have fired
             said = [event for event in self.trace[seen:] if type(event) is not Settled]
             assert not said, f"{step} is refused, and leaves {said}"
 
 
 def _decision(event: Event) -> Iterator[tuple[object, ...]]:
-    """Yield what the model says at an event."""
+    """Yield the model's form of an event."""
     match event:
         case Granted():
             given = (event.request, event.token, dict(event.shares), event.missing)

@@ -1,7 +1,7 @@
-"""The small world of the generated tests: a tree, owners, and policies that misbehave.
+"""Small setting of the random tests: a tree, owners, and misbehaving policies.
 
-A policy of a test is named by a word, so that a history is plain data; its callback
-calls back the ledger that asked it. Tokens have secrets that follow from their number.
+A test policy is named by a string, so that a history is plain data; its callback calls
+the ledger that asked it. Token secrets follow from their numbers.
 """
 
 from collections.abc import Callable
@@ -47,7 +47,7 @@ TREE = ResourceNode(
         ResourceNode(name="CPU", kind=ResourceKind.CUMULATIVE),
     ),
 )
-"""Four exclusive leaves under nested composites, one of them a lamp; three states, a
+"""Four exclusive leaves under nested composites, one of them an LED; three states, one
 rate."""
 
 PARENTS = {
@@ -58,14 +58,14 @@ PARENTS = {
     "loner": None,
     "rival": None,
 }
-"""Owner to the owner that it is a part of; parents come first."""
+"""Owner to its parent; parents come first."""
 
 
 EPOCH = 1
 
 
 def secret_of(sequence: int) -> int:
-    """Return the secret of the token of a number."""
+    """Return the secret of the token with this number."""
     return (sequence * 0x9E37_79B9_7F4A_7C15) % 2**64
 
 
@@ -73,7 +73,7 @@ Callback = Callable[[Ledger, Demand], Answer | None]
 
 
 def whole(token: TokenId) -> Token:
-    """Return a token of the tests from its public part."""
+    """Return a full token from its public part."""
     return Token(token.epoch, token.sequence, secret_of(token.sequence))
 
 
@@ -134,7 +134,7 @@ def _withdraw_the_asker(ledger: Ledger, demand: Demand) -> Answer:
 
 
 def _press(ledger: Ledger, demand: Demand) -> Answer:
-    """Have the others asked once more, while the asker still asks."""
+    """Notify the blocking holders again while a demand is being answered."""
     if demand.request is not None:
         ledger.notify_blockers(demand.request, demand.tick)
     return Answer(kind=AnswerKind.YIELD, after_s=1.0)
@@ -172,7 +172,7 @@ POLICIES = (*_READY, *_CALLBACKS)
 
 
 def make_policy(word: str, ledger: Ledger) -> ConflictPolicy:
-    """Return the policy of a word, calling back `ledger`."""
+    """Return the policy of this name, calling back `ledger`."""
     if word in _READY:
         return _READY[word]
     callback, limit_s = _CALLBACKS[word]

@@ -1,4 +1,4 @@
-"""The steps that generated histories are made of, and how each is chosen.
+"""Steps of random histories, and how each is chosen.
 
 A step is plain data, so that a failure prints as a history that can be replayed. It is
 chosen by a `Chooser`: hypothesis draws and shrinks, a seeded generator is fast.
@@ -34,7 +34,7 @@ TOKENS = ("live", "dead", "forged", "older epoch", "none")
 
 @dataclass(frozen=True, kw_only=True)
 class Focus:
-    """Whom and what the requests of a history are about: fewer of them meet oftener."""
+    """Owners and resources of the requests: with fewer, conflicts are more frequent."""
 
     owners: tuple[str, ...] = OWNERS
     names: tuple[str, ...] = NAMES
@@ -60,7 +60,7 @@ FOCUSES = (
 
 
 class Chooser(Protocol):
-    """Picks one of several."""
+    """Chooses one of several options."""
 
     focus: Focus
 
@@ -69,7 +69,7 @@ class Chooser(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """A call, `later` ticks after the one before."""
+    """Call made `later` ticks after the previous one."""
 
     later: int = 0
 
@@ -87,7 +87,7 @@ class Ask(Step):
     asker_tie: AskerTie = AskerTie.LOSES
     holder_tie: HolderTie = HolderTie.KEEPS
     add_to: int | None = None
-    """Which of all tokens that are alive."""
+    """Index among the valid tokens."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +99,7 @@ class Release(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Loan(Step):
-    """A token lends leaves, or takes them back: `lend` or `recall`."""
+    """Call of `lend` or `recall` by a token."""
 
     call: str
     which: int
@@ -108,7 +108,7 @@ class Loan(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Word(Step):
-    """A word about one of the requests that wait: `withdraw` or `notify_blockers`."""
+    """Call of `withdraw` or `notify_blockers` for a waiting request."""
 
     call: str
     which: int
@@ -124,7 +124,7 @@ class AddOwner(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Call(Step):
-    """A call of the ledger by its name, all that it takes but the tick by name."""
+    """Call of a ledger method with keyword arguments; the tick is added."""
 
     call: str
     said: Mapping[str, object]
@@ -132,7 +132,7 @@ class Call(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Act(Step):
-    """A command: the gate's question."""
+    """Command submitted to the gate."""
 
     kind: str
     which: int
@@ -216,7 +216,7 @@ def choose_sign_of_life(pick: Chooser) -> Step:
 
 
 def choose_end(pick: Chooser) -> Step:
-    """An owner is gone, now and then for good."""
+    """Return a step that drops an owner, sometimes removing it."""
     call = pick.choose(("drop", "drop", "forget_owner"))
     return _call(pick, call, owner=pick.choose(OWNERS))
 

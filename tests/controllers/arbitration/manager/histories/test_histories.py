@@ -1,12 +1,12 @@
-"""The ledger decides as the model of the rules does, in many histories.
+"""The ledger agrees with the model of the rules in many random histories.
 
-Each history is a world (preemption, policies of six owners, times to live, how many
-dead tokens are kept) and a dozen calls. Seeded ones are fast, so that a great many can
-be run; hypothesis looks deeper into fewer, and shrinks what fails. Many more:
+Each history is a setting (preemption, policies of six owners, times to live, number of
+stale tokens kept) and a dozen calls. Seeded ones are fast, so that many can be run;
+hypothesis explores fewer in more depth and shrinks failures. Many more:
 
     TESTBED_SOAK=100000 pytest -n auto tests/controllers/arbitration -k soak
 
-A failure prints the shortest history that shows it.
+A failure prints the shortest history that reproduces it.
 """
 
 import os
@@ -62,12 +62,12 @@ _OFTEN: tuple[tuple[Callable[[Chooser], Step], int], ...] = (
     (steps.choose_command, 1),
 )
 KINDS = tuple(kind for kind, times in _OFTEN for _ in range(times))
-"""Kinds of steps, each as often as it comes."""
+"""Kinds of steps, repeated by frequency."""
 ALL_KINDS = (*KINDS, steps.choose_rules, steps.choose_loan, steps.choose_loan)
 
 
 class Seeded:
-    """Chooses by a seed."""
+    """Chooses by a seeded generator."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -79,13 +79,13 @@ class Seeded:
 
 @dataclass(frozen=True, kw_only=True)
 class History:
-    """A world, and the steps taken in it."""
+    """A setting and its steps."""
 
     world: World
     steps: tuple[Step, ...]
 
     def replay(self) -> Run:
-        """Take every step, comparing after each.
+        """Run every step and compare after each.
 
         Raises:
             AssertionError: ledger and model differ, or a rule of traces is broken.
@@ -97,7 +97,7 @@ class History:
         return run
 
     def lead(self) -> Run:
-        """Take every step, and compare nothing."""
+        """Run every step without comparison."""
         run = Run(self.world)
         for step in self.steps:
             run.take(step)
@@ -119,7 +119,7 @@ def history_of(seed: int, length: int) -> History:
     pick = Seeded(seed)
     world = choose_world(pick)
     taken = [pick.choose(KINDS)(pick) for _ in range(length)]
-    if seed % 4 == 3:  # the others stay the histories that they were
+    if seed % 4 == 3:  # other seeds keep their histories
         for _ in range(1 + length // 8):
             taken.insert(pick.choose(range(length)), steps.choose_rules(pick))
     if seed % 4 == 1:
@@ -129,7 +129,7 @@ def history_of(seed: int, length: int) -> History:
 
 
 def why_it_fails(history: History) -> str:
-    """Return what is wrong with a history, "" if nothing is."""
+    """Return the failure of a history, "" if it passes."""
     try:
         history.replay()
     except Exception as failure:  # noqa: BLE001  (a crash of the ledger counts too)
@@ -138,7 +138,7 @@ def why_it_fails(history: History) -> str:
 
 
 def shortest(history: History) -> History:
-    """Leave out steps for as long as what remains still fails."""
+    """Remove steps as long as the rest still fails."""
     taken = list(history.steps)
     at = len(taken)
     while at > 0:
@@ -152,11 +152,11 @@ def shortest(history: History) -> History:
 
 SEEDS = 2_001
 PARTS_OF_A_SOAK = 20
-"""So that processes can share them (`-n`)."""
+"""Number of parts, for parallel processes (`-n`)."""
 LENGTHS = (6, 12, 24)
-"""Numbers of steps: short ones are read easily, long ones get further."""
+"""Numbers of steps: short ones are easy to read, long ones reach more states."""
 PARTS = 14
-"""Of the seeds: one is quick enough to be run at every change."""
+"""Parts of the seeds; one part is quick enough to run at every change."""
 
 
 def _judge(seeds: range) -> None:
@@ -218,30 +218,29 @@ def _judge(seeds: range) -> None:
 @pytest.mark.parametrize(
     "part", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, PARTS))]
 )
-def test_every_seeded_history_is_as_the_model_says(part: int) -> None:
+def test_seeded_histories_agree_with_the_model(part: int) -> None:
     _judge(range(part, SEEDS, PARTS))
 
 
 @pytest.mark.requirement("RM-21")
 @pytest.mark.parametrize("seed", [2_909, 61_286, 72_580])
-def test_histories_that_a_soak_once_found(seed: int) -> None:
-    """What had failed.
+def test_histories_that_once_failed_agree_with_the_model(seed: int) -> None:
+    """Failures found by soak tests.
 
-    Its token had again what a request would add: the trace rule saw it wait for what
-    is free. Policies that call through each other without end. A wrong verdict on a
-    token.
+    A paused token already had what a request would add. Policies that call each other
+    without end. A wrong answer about a token.
     """
     _judge(range(seed, seed + 1))
 
 
 @pytest.mark.parametrize("part", range(PARTS_OF_A_SOAK))
 def test_soak(soak: int, part: int) -> None:
-    """With `TESTBED_SOAK=N`: N histories more, from the first seed not tested above."""
+    """With `TESTBED_SOAK=N`: N more histories, from the first seed not tested above."""
     _judge(range(SEEDS + part, SEEDS + soak, PARTS_OF_A_SOAK))
 
 
 EXAMPLES, STEPS = 200, 20
-"""Histories, and most steps in each."""
+"""Number of histories, and maximum number of steps."""
 
 
 class Drawn:
@@ -256,7 +255,7 @@ class Drawn:
 
 
 class LedgerMachine(RuleBasedStateMachine):
-    """Leads a ledger through one history."""
+    """Runs a ledger through one history."""
 
     run_: Run
     focus: steps.Focus
@@ -286,7 +285,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
 @pytest.mark.slow
 @pytest.mark.requirement("RM-21", "RM-23", "AR-5", "AR-10", "AR-11")
-def test_the_ledger_is_as_the_model_says_whatever_happens() -> None:
+def test_drawn_histories_agree_with_the_model() -> None:
     run_state_machine_as_test(
         LedgerMachine,
         settings=settings(
@@ -299,12 +298,12 @@ def test_the_ledger_is_as_the_model_says_whatever_happens() -> None:
 
 
 OTHER_SEEDS = range(1_000_000, 1_000_150)
-"""None of those above."""
+"""Seeds not used above."""
 LENGTH = 20
 
 
 def turned(step: Step) -> Step:
-    """Return a step that names its resources in the opposite order."""
+    """Return the step with its resource names in reverse order."""
     if isinstance(step, Ask):
         return replace(
             step, resources=step.resources[::-1], optional=step.optional[::-1]
@@ -318,14 +317,14 @@ def turned(step: Step) -> Step:
 
 @pytest.mark.slow
 @pytest.mark.requirement("RM-24")
-def test_the_order_of_names_leaves_no_mark() -> None:
+def test_order_of_names_does_not_change_the_trace() -> None:
     many = 0
     for seed in OTHER_SEEDS:
         history = history_of(seed, LENGTH)
         other = replace(history, steps=tuple(turned(step) for step in history.steps))
         many += other != history
         assert trace_hash(history.lead().trace) == trace_hash(other.lead().trace), seed
-    assert many > len(OTHER_SEEDS) // 2  # the law was put to the test
+    assert many > len(OTHER_SEEDS) // 2  # enough histories differ
 
 
 _HASH_OF_MANY = """
@@ -339,7 +338,7 @@ for seed in OTHER_SEEDS[:40]:
 
 @pytest.mark.slow
 @pytest.mark.requirement("AR-28")
-def test_the_same_calls_leave_the_same_trace_in_every_process() -> None:
+def test_same_calls_give_the_same_trace_in_every_process() -> None:
     said = [
         subprocess.run(
             [sys.executable, "-c", _HASH_OF_MANY],
@@ -356,7 +355,7 @@ def test_the_same_calls_leave_the_same_trace_in_every_process() -> None:
 
 @pytest.mark.slow
 @pytest.mark.requirement("AR-17", "AR-24", "AR-26")
-def test_a_dead_token_changes_nothing() -> None:
+def test_stale_token_changes_nothing() -> None:
     tried = 0
     for seed in OTHER_SEEDS:
         run = history_of(seed, LENGTH).lead()
@@ -378,7 +377,7 @@ def test_a_dead_token_changes_nothing() -> None:
             assert all(ledger.authorise(token, leaf) for leaf in EXCLUSIVE[:2])
         assert take_snapshot(ledger) == before
         assert _said(run) == said
-        for wait in range(1, 20):  # nor later: its owner did not become alive by it
+        for wait in range(1, 20):  # nor later: it is no sign of life of its owner
             run.advance(tick + wait)
         run.compare()
     assert tried > len(OTHER_SEEDS)

@@ -1,4 +1,4 @@
-"""Processor and network: rates that sum to 100 % at most."""
+"""Cumulative resources (processor, network): rates sum to 100 % at most."""
 
 from collections.abc import Callable
 from typing import Any
@@ -36,7 +36,7 @@ def used(stage: LedgerSetup) -> float | None:
 
 
 @pytest.mark.requirement("RM-56")
-def test_rates_are_granted_as_long_as_they_fit(stage: LedgerSetup) -> None:
+def test_rates_are_granted_while_they_fit(stage: LedgerSetup) -> None:
     stage.take("vision", **cpu(33.33))
     stage.take("speech", **cpu(66.66))
     assert used(stage) == 99.99
@@ -45,7 +45,7 @@ def test_rates_are_granted_as_long_as_they_fit(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-56")
-def test_the_last_hundredth_fits(stage: LedgerSetup) -> None:
+def test_rates_may_sum_to_exactly_100_percent(stage: LedgerSetup) -> None:
     stage.take("vision", **cpu(33.33))
     stage.take("speech", **cpu(66.66))
     stage.take("maps", **cpu(0.01))
@@ -53,7 +53,7 @@ def test_the_last_hundredth_fits(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-56")
-def test_only_what_has_rates_is_asked_for_by_rate(stage: LedgerSetup) -> None:
+def test_only_cumulative_resources_accept_rates(stage: LedgerSetup) -> None:
     with pytest.raises(BadInput, match="'TTS' has no rates"):
         stage.ask("vision", rates={"TTS": 10.0})
     with pytest.raises(BadInput, match="'CPU' is shared by rates"):
@@ -61,7 +61,7 @@ def test_only_what_has_rates_is_asked_for_by_rate(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-57")
-def test_only_as_many_give_way_as_are_needed(stage: LedgerSetup) -> None:
+def test_only_as_many_holders_yield_as_needed(stage: LedgerSetup) -> None:
     stage.take("vision", **cpu(10.0, policy=StopOnDemand(), priority=1))
     stage.take("speech", **cpu(90.0, policy=StopOnDemand(), priority=2))
     assert end_of(stage.ask("maps", **cpu(8.0))) == (GRANTED, 0.0)
@@ -71,7 +71,7 @@ def test_only_as_many_give_way_as_are_needed(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-56")
-def test_a_small_rate_does_not_overtake_a_large_one() -> None:
+def test_small_rate_does_not_overtake_a_large_one() -> None:
     stage = LedgerSetup(overtake_s=0.0)
     stage.owners("vision", "speech", "maps")
     full = stage.take("vision", **cpu(60.0))
@@ -84,7 +84,7 @@ def test_a_small_rate_does_not_overtake_a_large_one() -> None:
 
 
 @pytest.mark.requirement("RM-58")
-def test_simple_state_and_rate_must_hold_together(stage: LedgerSetup) -> None:
+def test_simple_state_and_rate_must_be_free_together(stage: LedgerSetup) -> None:
     mouth = stage.take("speech", "TTS")
     load = stage.take("maps", **cpu(80.0))
     request = Request(
@@ -109,7 +109,7 @@ def test_simple_state_and_rate_must_hold_together(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-56", "RM-26")
-def test_a_childs_rate_comes_out_of_its_parents(stage: LedgerSetup) -> None:
+def test_rate_of_a_child_is_part_of_its_parents_rate(stage: LedgerSetup) -> None:
     stage.take("vision", **cpu(50.0))
     stage.take("parent", **cpu(50.0))
     stage.take("child 1", **cpu(30.0))
@@ -123,7 +123,7 @@ def test_a_childs_rate_comes_out_of_its_parents(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-27", "RM-28", "RM-56")
-def test_a_child_does_not_stand_behind_a_stranger_for_its_parents_share(
+def test_child_does_not_wait_behind_a_stranger_for_parents_rate(
     stage: LedgerSetup,
 ) -> None:
     stage.take("parent", **cpu(50.0))
@@ -133,7 +133,7 @@ def test_a_child_does_not_stand_behind_a_stranger_for_its_parents_share(
 
 
 @pytest.mark.requirement("RM-56", "RM-30")
-def test_a_parents_release_ends_the_shares_inside(stage: LedgerSetup) -> None:
+def test_release_of_the_parent_ends_the_rates_of_children(stage: LedgerSetup) -> None:
     kept = stage.take("parent", **cpu(50.0))
     stage.take("child 1", **cpu(30.0))
     stage.release(kept)
@@ -141,7 +141,7 @@ def test_a_parents_release_ends_the_shares_inside(stage: LedgerSetup) -> None:
     assert stage.holders("CPU") == ()
 
 
-def test_one_owner_may_have_several_rates(stage: LedgerSetup) -> None:
+def test_owner_may_hold_several_rates(stage: LedgerSetup) -> None:
     first = stage.ask("vision", **cpu(40.0))
     stage.take("vision", **cpu(40.0))
     assert used(stage) == 80.0

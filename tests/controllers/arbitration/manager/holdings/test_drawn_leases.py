@@ -1,7 +1,7 @@
-"""Drawn histories of leases: pauses, losses, faults and silence between any two looks.
+"""Random histories of leases: pauses, losses, faults and expiry between two checks.
 
-A lease has a token exactly while its owner has that reservation; without one it waits,
-is lost, or was never granted. When all are closed nobody has or awaits anything.
+A lease has a token exactly while its owner holds the reservation; otherwise it waits,
+is lost, or was never granted. After closing all of them nothing is held or awaited.
 """
 
 from random import Random
@@ -68,7 +68,7 @@ def check_a_lease(lease: Lease, ledger: Ledger) -> None:
 
 @pytest.mark.slow
 @pytest.mark.requirement("RM-37", "RM-20")
-def test_a_lease_has_a_token_while_its_owner_has_the_reservation() -> None:
+def test_lease_has_a_token_while_its_reservation_is_held() -> None:
     for seed in range(120):
         draw, checker = Random(seed), TraceChecker()
         cfg = LedgerCfg(

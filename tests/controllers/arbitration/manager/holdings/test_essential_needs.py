@@ -1,4 +1,4 @@
-"""What a behaviour cannot do without, and what it can."""
+"""Essential and optional resources of a request."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def stage() -> LedgerSetup:
 
 @pytest.mark.requirement("RM-47", "RM-48", "AR-16")
 @pytest.mark.parametrize("busy", [(), ("LLeg",), ("RLeg",), STEPS])
-def test_it_runs_with_those_optional_ones_that_are_free_and_knows_which(
+def test_free_optional_resources_are_granted_and_others_reported(
     stage: LedgerSetup, busy: tuple[str, ...]
 ) -> None:
     if busy:
@@ -38,7 +38,7 @@ def test_it_runs_with_those_optional_ones_that_are_free_and_knows_which(
 
 
 @pytest.mark.requirement("RM-47")
-def test_an_optional_composite_comes_whole_or_not_at_all(stage: LedgerSetup) -> None:
+def test_optional_composite_is_granted_as_a_whole(stage: LedgerSetup) -> None:
     stage.take("walk", "LKneePitch")
     outcome = outcome_of(stage.ask("greeting", "TTS", optional=("LLeg",)))
     assert outcome.obtained == ("TTS",)
@@ -46,7 +46,7 @@ def test_an_optional_composite_comes_whole_or_not_at_all(stage: LedgerSetup) -> 
 
 
 @pytest.mark.requirement("RM-47")
-def test_nobody_is_asked_for_or_waits_for_what_is_optional(stage: LedgerSetup) -> None:
+def test_optional_resources_cause_no_demand_and_no_wait(stage: LedgerSetup) -> None:
     stage.take("walk", "Legs")
     stage.take("speech", "TTS")
     stage.ask("greeting", "TTS", optional=("LLeg",))
@@ -56,19 +56,19 @@ def test_nobody_is_asked_for_or_waits_for_what_is_optional(stage: LedgerSetup) -
 
 
 @pytest.mark.requirement("RM-47")
-def test_what_somebody_else_needs_and_waits_for_is_not_taken_as_optional(
+def test_optional_resource_claimed_by_a_waiter_is_not_granted(
     stage: LedgerSetup,
 ) -> None:
     stage.take("speech", "TTS")
     waiting = stage.ask("walk", "LLeg", "TTS", timeout_s=9.0)
-    stage.at(5.0)  # nobody passes it any more
+    stage.at(5.0)  # it can no longer be overtaken
     outcome = outcome_of(stage.ask("greeting", "RArm", optional=("LLeg",)))
     assert outcome.missing == ("LLeg",)
     assert waiting.outcome is None
 
 
 @pytest.mark.requirement("RM-47", "AR-16")
-def test_who_wants_only_optional_ones_needs_at_least_one(stage: LedgerSetup) -> None:
+def test_request_with_only_optional_names_needs_one_of_them(stage: LedgerSetup) -> None:
     walking = stage.take("walk", "Legs")
     assert why(stage.ask("greeting", optional=STEPS, timeout_s=0.0)) is Why.BUSY
     waiting = stage.ask("greeting", optional=STEPS, timeout_s=5.0)

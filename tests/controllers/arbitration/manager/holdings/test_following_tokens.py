@@ -1,4 +1,4 @@
-"""From a token to the one that stands for it now; giving up by name."""
+"""`Ledger.follow`: from any token of a reservation to its present one."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def stage() -> LedgerSetup:
 
 
 @pytest.mark.requirement("RM-37")
-def test_a_paused_holder_finds_its_ticket_by_the_number_in_its_notice(
+def test_ticket_of_a_paused_holder_is_found_by_its_notice(
     stage: LedgerSetup,
 ) -> None:
     first = stage.take("dance", "TTS")
@@ -45,7 +45,7 @@ def test_a_paused_holder_finds_its_ticket_by_the_number_in_its_notice(
 
 @pytest.mark.requirement("RM-37")
 def test_every_token_of_a_reservation_leads_to_the_newest(stage: LedgerSetup) -> None:
-    """The first, the newest, and each between them, over four pauses."""
+    """The first token, the newest, and each in between, over four pauses."""
     tokens = [stage.take("dance", "TTS")]
     for _ in range(4):
         taken = stage.take("taker", "TTS")
@@ -65,7 +65,7 @@ def test_every_token_of_a_reservation_leads_to_the_newest(stage: LedgerSetup) ->
             stage.ledger.granted_by(token)
 
 
-def test_two_reservations_of_an_owner_are_not_mixed_up(stage: LedgerSetup) -> None:
+def test_reservations_of_one_owner_are_kept_apart(stage: LedgerSetup) -> None:
     speech, head = stage.take("dance", "TTS"), stage.take("dance", "Head")
     for _ in range(2):
         stage.release(stage.take("taker", "TTS"))
@@ -73,7 +73,7 @@ def test_two_reservations_of_an_owner_are_not_mixed_up(stage: LedgerSetup) -> No
     assert stage.ledger.follow("dance", speech).token not in {speech, head, None}
 
 
-def test_owners_that_give_up_are_known_and_several(stage: LedgerSetup) -> None:
+def test_give_up_needs_a_list_of_known_owners(stage: LedgerSetup) -> None:
     before = stage.picture()
     with pytest.raises(BadInput, match="owners is the text 'taker'"):
         stage.ledger.give_up("taker", 0)
@@ -82,7 +82,7 @@ def test_owners_that_give_up_are_known_and_several(stage: LedgerSetup) -> None:
     assert stage.picture() == before
 
 
-def test_a_sign_of_life_is_in_giving_back(stage: LedgerSetup) -> None:
+def test_give_up_is_a_sign_of_life(stage: LedgerSetup) -> None:
     stage.owner("brief", time_to_live_s=1.0)
     stage.take("brief", "TTS")
     stage.until(0.5)
@@ -91,7 +91,7 @@ def test_a_sign_of_life_is_in_giving_back(stage: LedgerSetup) -> None:
     assert stage.ledger.next_due() == 150
 
 
-def test_a_ticket_is_what_waits(stage: LedgerSetup) -> None:
+def test_ticket_is_available_while_the_request_waits(stage: LedgerSetup) -> None:
     stage.take("taker", "TTS")
     stage.owner("asker")
     ticket = stage.ask("asker", "TTS", timeout_s=1.0)
@@ -104,7 +104,7 @@ def test_a_ticket_is_what_waits(stage: LedgerSetup) -> None:
 
 @pytest.mark.requirement("RM-35", "RM-33")
 def test_stop_on_demand_calls_the_hooks_of_an_owner(stage: LedgerSetup) -> None:
-    """One learns by when to stop; after the loss, what was lost, and to whom."""
+    """on_stop gets the deadline; on_lost gets what was lost, and why."""
     stops, losses = list[Any](), list[Any]()
     hooks: dict[str, Any] = {"on_stop": stops.append, "on_lost": losses.append}
     stage.owner("walk", policy=StopOnDemand(1.0), **hooks)
@@ -120,11 +120,11 @@ def test_stop_on_demand_calls_the_hooks_of_an_owner(stage: LedgerSetup) -> None:
     assert (lost.leaves, lost.why) == (("LAnklePitch", "LKneePitch"), "yielded")
     assert set(lost.leaves + lost.freed) == set(LEGS)
     assert stage.ledger.follow("walk", token).is_over
-    stage.release(stage.take("walk", "RLeg"))  # what it gives back itself is no loss
+    stage.release(stage.take("walk", "RLeg"))  # a release is not a loss
     assert (len(losses), len(stops)) == (1, 1)
 
 
-def test_a_hook_that_raises_hinders_nobody_and_one_that_is_none_is_refused(
+def test_hook_that_raises_is_ignored_and_invalid_hook_rejected(
     stage: LedgerSetup,
 ) -> None:
     def fall(lost: object) -> None:

@@ -1,4 +1,4 @@
-"""Owners that crash or fall silent leave nothing behind."""
+"""Owners that crash or expire: all their holds and requests end."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def gone_ones(stage: LedgerSetup) -> list[str]:
 
 
 @pytest.mark.requirement("RM-65")
-def test_a_crash_ends_all_that_an_owner_and_its_parts_hold_and_wait_for(
+def test_crash_ends_all_holds_and_requests_of_owner_and_children(
     stage: LedgerSetup,
 ) -> None:
     kept = stage.take("dance", "Legs")
@@ -55,7 +55,7 @@ def test_a_crash_ends_all_that_an_owner_and_its_parts_hold_and_wait_for(
 
 
 @pytest.mark.requirement("RM-65")
-def test_silence_for_the_time_to_live_is_a_crash(stage: LedgerSetup) -> None:
+def test_silence_for_the_time_to_live_counts_as_a_crash(stage: LedgerSetup) -> None:
     token = stage.take("dance", *HEAD)
     waiting = stage.ask("other", "HeadYaw", timeout_s=9.0)
     stage.until(1.99)
@@ -86,7 +86,7 @@ def test_each_call_is_a_sign_of_life(stage: LedgerSetup, sign: str) -> None:
 
 
 @pytest.mark.requirement("RM-65")
-def test_who_comes_back_may_ask_anew_but_its_old_tokens_stay_dead(
+def test_returning_owner_may_request_but_old_tokens_stay_stale(
     stage: LedgerSetup,
 ) -> None:
     old = stage.take("dance", *HEAD)
@@ -96,20 +96,20 @@ def test_who_comes_back_may_ask_anew_but_its_old_tokens_stay_dead(
     with pytest.raises(StaleToken, match="EXPIRED"):
         stage.release(old)
     assert stage.may(new, "HeadYaw") is None
-    assert gone_ones(stage) == ["step"]  # nothing was heard of this part
+    assert gone_ones(stage) == ["step"]  # the child made no call
     stage.until(7.0)
     assert gone_ones(stage) == ["dance", "step"]
     assert stage.may(new, "HeadYaw") is Refusal.EXPIRED
 
 
-def test_who_is_trusted_may_be_silent(stage: LedgerSetup) -> None:
+def test_owner_without_time_to_live_never_expires(stage: LedgerSetup) -> None:
     token = stage.take("other", "TTS")
     stage.until(1e6)
     assert stage.may(token, "TTS") is None
 
 
 @pytest.mark.requirement("RM-65")
-def test_a_paused_owner_that_dies_does_not_come_back(stage: LedgerSetup) -> None:
+def test_paused_owner_that_is_dropped_does_not_resume(stage: LedgerSetup) -> None:
     stage.take("step", *HEAD, policy=PauseOnDemand())
     taken = stage.take("other", "HeadYaw")
     assert stage.waiters("HeadYaw") == ("step",)
@@ -119,7 +119,7 @@ def test_a_paused_owner_that_dies_does_not_come_back(stage: LedgerSetup) -> None
 
 
 @pytest.mark.requirement("RM-65", "RM-30")
-def test_a_parent_dies_while_its_child_is_using(stage: LedgerSetup) -> None:
+def test_expiry_of_a_parent_ends_the_hold_of_its_child(stage: LedgerSetup) -> None:
     stage.take("dance", "Legs")
     used = stage.take("step", "Legs")
     stage.until(2.0)
@@ -129,7 +129,7 @@ def test_a_parent_dies_while_its_child_is_using(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-65")
-def test_a_child_that_dies_leaves_its_parent_what_it_keeps(stage: LedgerSetup) -> None:
+def test_drop_of_a_child_leaves_the_hold_of_its_parent(stage: LedgerSetup) -> None:
     stage.take("dance", "Legs")
     stage.take("step", "Legs")
     stage.ledger.drop("step", stage.tick)
@@ -137,18 +137,20 @@ def test_a_child_that_dies_leaves_its_parent_what_it_keeps(stage: LedgerSetup) -
 
 
 @pytest.mark.requirement("RM-65")
-def test_an_owner_that_dies_between_grant_and_first_command(stage: LedgerSetup) -> None:
+def test_owner_that_expires_after_its_grant_frees_the_resource(
+    stage: LedgerSetup,
+) -> None:
     held = stage.take("other", "TTS")
     stage.ask("dance", "TTS", timeout_s=9.0)
     stage.at(1.0)
     stage.release(held)
     assert stage.holders("TTS") == ("dance",)
-    stage.until(2.0)  # it asked at 0.0 and was never heard of again
+    stage.until(2.0)  # its last call was at 0.0
     assert stage.holders("TTS") == ()
 
 
 @pytest.mark.requirement("RM-65")
-def test_a_promise_of_one_that_dies_meanwhile_frees_the_resource_earlier(
+def test_resource_promised_by_a_dropped_owner_is_free_at_once(
     stage: LedgerSetup,
 ) -> None:
     stage.take("step", "TTS", policy=StopOnDemand(within_s=1.0))
@@ -161,7 +163,7 @@ def test_a_promise_of_one_that_dies_meanwhile_frees_the_resource_earlier(
 
 
 @pytest.mark.requirement("AR-26")
-def test_who_is_gone_is_not_told_that_something_is_free_again(
+def test_dropped_owner_gets_no_availability_notice(
     stage: LedgerSetup,
 ) -> None:
     stage.take("step", "TTS", policy=StopOnDemand())
@@ -171,7 +173,7 @@ def test_who_is_gone_is_not_told_that_something_is_free_again(
     assert stage.told("step", AVAILABLE) == []
 
 
-def test_a_forgotten_owner_leaves_nothing_and_may_come_elsewhere(
+def test_forgotten_owner_is_removed_and_may_be_added_elsewhere(
     stage: LedgerSetup,
 ) -> None:
     token = stage.take("step", "TTS")
