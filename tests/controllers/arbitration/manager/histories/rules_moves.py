@@ -205,7 +205,7 @@ class RulesMoves(RulesWays):
                 pause(resume)
 
     def resumption(self, held: Held, leaves: list[str], answer: Answer) -> Wait:
-        """Return the request for exactly the paused leaves, at its old place (RM-37)."""
+        """Return the request for the paused leaves, at its old place (RM-37)."""
         is_whole = held.terms.loss is Loss.WHOLE
         shares = {
             x: held.shares[x] for x in sorted(held.shares if is_whole else leaves)
@@ -222,7 +222,7 @@ class RulesMoves(RulesWays):
         self.enqueue(resume)
 
     def innermost_first(self, leaving: Iterable[Held]) -> list[Held]:
-        """Return the leaving holders, children first, so that each has its own cause."""
+        """Return the leaving holders, children first: each has its own cause."""
         order: list[Held] = []
 
         def add(held: Held) -> None:
@@ -293,7 +293,7 @@ class RulesMoves(RulesWays):
         ended: Refusal | None,
         *how: Any,
     ) -> None:
-        """Remove leaves from a token, which ends with the last one unless it is lent."""
+        """Remove leaves from a token; it ends with the last one unless lent."""
         for leaf in leaves:
             self.seats[leaf].remove(held)
             del held.shares[leaf], held.inside[leaf]

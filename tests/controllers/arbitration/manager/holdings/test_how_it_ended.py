@@ -1,4 +1,4 @@
-"""`Ledger.follow` says how a reservation ended, by any token of it."""
+"""`Ledger.follow` reports the end of a reservation, by any of its tokens."""
 
 from collections.abc import Callable
 
@@ -46,7 +46,7 @@ ENDS: dict[str, tuple[Ends, End, str]] = {
 
 
 @pytest.mark.parametrize("name", ENDS)
-def test_follow_says_how_a_reservation_ended(name: str) -> None:
+def test_follow_reports_the_end_of_a_reservation(name: str) -> None:
     ends, end, says = ENDS[name]
     stage = LedgerSetup(preemption=BY_PRIORITY)
     stage.owner("one", policy=StopOnDemand())
@@ -58,7 +58,7 @@ def test_follow_says_how_a_reservation_ended(name: str) -> None:
     assert str(stage.ledger.follow("one", token).end) == says
 
 
-def test_every_token_of_a_reservation_tells_the_last_end() -> None:
+def test_every_token_of_a_reservation_has_the_last_end() -> None:
     stage = LedgerSetup()
     stage.owner("one", policy=PauseOnDemand(resume_timeout_s=1.0))
     stage.owner("two")
@@ -78,7 +78,7 @@ def test_every_token_of_a_reservation_tells_the_last_end() -> None:
     assert {str(end) for end in ends} == {says}
 
 
-def test_a_token_of_nobody_ended_unknown() -> None:
+def test_token_not_issued_to_the_owner_ends_as_unknown() -> None:
     stage = LedgerSetup()
     stage.owners("one", "two")
     token = stage.take("one", "TTS")

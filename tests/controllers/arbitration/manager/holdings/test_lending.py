@@ -1,4 +1,4 @@
-"""What an owner lends is free for all, and promised: it comes back when recalled."""
+"""Lent resources are free for all owners and return when recalled."""
 
 from typing import Any
 
@@ -29,8 +29,8 @@ def lender(stage: LedgerSetup, **habits: Any) -> Token:
 @pytest.mark.parametrize(
     "policy", [Lock(), StopOnDemand(within_s=3.0), PauseOnDemand()]
 )
-def test_what_is_lent_is_free_and_comes_back(policy: object) -> None:
-    """At once, whatever the borrower's policy; its other resources it keeps."""
+def test_lent_resource_is_free_and_returns_when_recalled(policy: object) -> None:
+    """The recall takes effect at once, with any policy of the borrower."""
     stage = LedgerSetup()
     token = lender(stage)
     assert stage.may(token, "TTS") is Refusal.NOT_COVERED
@@ -54,10 +54,10 @@ def test_what_is_lent_is_free_and_comes_back(policy: object) -> None:
     "policy", [Lock(), StopOnDemand(within_s=3.0), PauseOnDemand()]
 )
 @pytest.mark.parametrize("rules", [{}, {"preemption": BY_PRIORITY}])
-def test_a_lender_that_borrows_from_itself_gives_back(
+def test_recall_revokes_the_lenders_own_second_token(
     policy: object, rules: dict[str, Any]
 ) -> None:
-    """Its second token loses the loan to the first, which is not asked for it."""
+    """No demand is sent to the lender itself."""
     stage = LedgerSetup(**rules)
     token = lender(stage, policy=policy)
     borrowed = stage.take("greeting", "TTS")
@@ -73,8 +73,8 @@ def test_a_lender_that_borrows_from_itself_gives_back(
 
 
 @pytest.mark.requirement("SY-27", "I-27")
-def test_a_lender_waits_for_itself_only_with_a_higher_priority() -> None:
-    """By authority it keeps what it borrowed more urgently, until it gives it back."""
+def test_lenders_own_borrowing_of_higher_priority_is_kept() -> None:
+    """With preemption, the second token keeps it until it is released."""
     stage = LedgerSetup(preemption=BY_PRIORITY)
     token = lender(stage)
     urgent = stage.take("greeting", "TTS", priority=5)
@@ -87,8 +87,8 @@ def test_a_lender_waits_for_itself_only_with_a_higher_priority() -> None:
 
 
 @pytest.mark.requirement("SY-27", "I-27")
-def test_a_lender_comes_before_all_that_wait() -> None:
-    """Also before who waited longer, and had no turn since it wants more."""
+def test_recall_precedes_all_waiting_requests() -> None:
+    """Also a request that waited longer for several resources."""
     stage = LedgerSetup()
     stage.owners("walk", "patient", "talker", "next")
     stage.take("walk", "LLeg")
@@ -108,7 +108,7 @@ def test_a_lender_comes_before_all_that_wait() -> None:
 
 
 @pytest.mark.requirement("I-27")
-def test_authority_and_faults_keep_what_was_lent() -> None:
+def test_recall_waits_for_higher_priority_and_faults() -> None:
     stage = LedgerSetup(preemption=BY_PRIORITY)
     token = lender(stage, priority=2)
     stage.owner("alarm", priority=5)
@@ -128,7 +128,7 @@ def test_authority_and_faults_keep_what_was_lent() -> None:
 
 
 @pytest.mark.requirement("RM-37", "I-27")
-def test_who_pauses_still_has_what_it_lent() -> None:
+def test_paused_lender_can_still_recall_what_it_lent() -> None:
     stage = LedgerSetup()
     token = lender(stage, policy=PauseOnDemand())
     stage.owner("taker")
@@ -142,8 +142,8 @@ def test_who_pauses_still_has_what_it_lent() -> None:
 
 
 @pytest.mark.requirement("SY-27", "I-27")
-def test_a_token_that_lends_all_stays_alive() -> None:
-    """It covers nothing then, and has it back when it recalls it."""
+def test_token_that_lends_everything_stays_valid() -> None:
+    """It covers nothing until it recalls the resource."""
     stage = LedgerSetup()
     stage.owners("greeting", "talker")
     token = stage.take("greeting", "TTS")
@@ -162,7 +162,7 @@ def test_a_token_that_lends_all_stays_alive() -> None:
 
 
 @pytest.mark.requirement("I-27")
-def test_who_is_gone_lends_nothing_any_more() -> None:
+def test_expired_lender_loses_its_token() -> None:
     stage = LedgerSetup()
     stage.owner("greeting", time_to_live_s=1.0)
     token = stage.take("greeting", "TTS")
@@ -172,8 +172,8 @@ def test_who_is_gone_lends_nothing_any_more() -> None:
 
 
 @pytest.mark.requirement("I-27")
-def test_who_recalls_in_vain_has_still_lent_it() -> None:
-    """A fault has it: the token waits for it in vain, and may recall it once more."""
+def test_resource_stays_lent_after_a_recall_that_timed_out() -> None:
+    """A fault freezes it: the recall times out and can be repeated."""
     stage = LedgerSetup()
     stage.owner("greeting", timeout_s=1.0)
     token = stage.take("greeting", "TTS")
@@ -191,8 +191,8 @@ def test_who_recalls_in_vain_has_still_lent_it() -> None:
 
 
 @pytest.mark.requirement("I-27")
-def test_what_a_lender_asks_for_anew_is_not_lent() -> None:
-    """It came back by another way, and can be lent and recalled again."""
+def test_lent_resource_requested_again_is_not_lent_any_longer() -> None:
+    """It was granted by a request, and can be lent and recalled again."""
     stage = LedgerSetup()
     token = lender(stage)
     stage.take("greeting", "TTS", add_to=token)
@@ -201,7 +201,7 @@ def test_what_a_lender_asks_for_anew_is_not_lent() -> None:
     assert stage.may(token, "TTS") is None
 
 
-def test_a_token_does_not_lend_what_it_has_not() -> None:
+def test_token_cannot_lend_what_it_does_not_cover() -> None:
     stage = LedgerSetup()
     stage.owner("greeting")
     token = stage.take("greeting", "TTS")
@@ -211,8 +211,8 @@ def test_a_token_does_not_lend_what_it_has_not() -> None:
 
 
 @pytest.mark.requirement("I-27")
-def test_a_rate_is_not_lent() -> None:
-    """How much of it would have to come back is kept nowhere."""
+def test_rate_cannot_be_lent() -> None:
+    """The ledger does not record how much would have to return."""
     stage = LedgerSetup()
     stage.owner("greeting")
     token = stage.ask("greeting", "TTS", rates={"CPU": 60.0}).token

@@ -1,4 +1,4 @@
-"""All kinds of needs and owners together: strangers who share one robot."""
+"""All kinds of resources and owners on one robot."""
 
 import pytest
 
@@ -17,7 +17,7 @@ from tests.controllers.arbitration.ledger_setup import (
 
 @pytest.fixture
 def stage() -> LedgerSetup:
-    """A standing robot with a walk, maps, and a hot wrist."""
+    """Return a standing robot with a walk, maps, and a hot hand."""
     stage = LedgerSetup()
     stage.owners("walk", "maps", "greeting")
     stage.owner("hand wave", parent="greeting")
@@ -29,7 +29,7 @@ def stage() -> LedgerSetup:
 
 
 @pytest.mark.requirement("RM-67", "RM-2")
-def test_one_request_may_need_resources_of_every_kind(stage: LedgerSetup) -> None:
+def test_request_may_combine_resources_of_every_kind(stage: LedgerSetup) -> None:
     ticket = stage.ask(
         "greeting",
         *("TTS", "RArm", "Stand"),
@@ -52,8 +52,8 @@ def test_one_request_may_need_resources_of_every_kind(stage: LedgerSetup) -> Non
 
 
 @pytest.mark.requirement("RM-67")
-def test_each_kind_of_need_can_keep_it_from_running(stage: LedgerSetup) -> None:
-    """A simple one, a frozen one, another state, a rate; and each alone is enough."""
+def test_each_kind_of_resource_can_block_a_request(stage: LedgerSetup) -> None:
+    """Held, frozen, inactive state, or rate: each alone is enough."""
     stage.take("greeting", "TTS")
     stage.owner("show")
     stage.owner("logging")
@@ -68,7 +68,7 @@ def test_each_kind_of_need_can_keep_it_from_running(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-67", "RM-26")
-def test_a_real_child_inside_a_reservation_loses_it_to_a_virtual_owner(
+def test_freeze_revokes_from_a_child_inside_a_reservation(
     stage: LedgerSetup,
 ) -> None:
     kept = stage.take("greeting", "RArm", "TTS")
@@ -81,7 +81,7 @@ def test_a_real_child_inside_a_reservation_loses_it_to_a_virtual_owner(
 
 
 @pytest.mark.requirement("RM-2")
-def test_any_thing_can_be_a_resource() -> None:
+def test_any_name_can_be_a_resource() -> None:
     things = ("motor", "sensor", "light", "speech", "microphone", "video", "ball")
     stage = LedgerSetup(node("root", *map(node, things)))
     stage.owners("A", "B")

@@ -1,4 +1,4 @@
-"""What a parent takes its children use: the tree of owners."""
+"""Tree of owners: children use what their parent holds."""
 
 import pytest
 
@@ -20,7 +20,7 @@ A_AND_B = ("LHand", "TTS")
 
 @pytest.fixture
 def stage() -> LedgerSetup:
-    """A parent with two children, and a stranger."""
+    """Return a ledger with a parent, two children, and a stranger."""
     stage = LedgerSetup()
     stage.owner("parent")
     stage.owners("child 1", "child 2", parent="parent")
@@ -29,7 +29,7 @@ def stage() -> LedgerSetup:
 
 
 @pytest.mark.requirement("RM-1", "RM-6")
-def test_what_an_owner_keeps_is_inherited_at_any_depth(stage: LedgerSetup) -> None:
+def test_hold_is_inherited_at_any_depth(stage: LedgerSetup) -> None:
     stage.owner("grandchild", parent="child 1")
     stage.owner("its child", parent="grandchild")
     stage.take("parent", "Arms")
@@ -38,7 +38,7 @@ def test_what_an_owner_keeps_is_inherited_at_any_depth(stage: LedgerSetup) -> No
 
 
 @pytest.mark.requirement("RM-27")
-def test_what_is_kept_is_there_when_a_critical_child_needs_it(
+def test_child_is_granted_its_parents_hold_at_once(
     stage: LedgerSetup,
 ) -> None:
     stage.take("parent", "Legs")
@@ -50,7 +50,7 @@ def test_what_is_kept_is_there_when_a_critical_child_needs_it(
 
 
 @pytest.mark.requirement("RM-30")
-def test_a_parent_that_gives_back_one_resource_ends_what_is_inside_of_it(
+def test_partial_release_of_a_parent_ends_only_holds_inside_it(
     stage: LedgerSetup,
 ) -> None:
     whole = stage.take("parent", "Head", "TTS")
@@ -63,7 +63,7 @@ def test_a_parent_that_gives_back_one_resource_ends_what_is_inside_of_it(
 
 
 @pytest.mark.requirement("RM-26", "AR-26")
-def test_a_child_is_told_at_once_that_what_its_parent_now_keeps_is_open_to_it(
+def test_child_is_notified_when_its_parent_takes_its_resource(
     stage: LedgerSetup,
 ) -> None:
     stage.take("child 1", "TTS", policy=StopOnDemand())
@@ -74,7 +74,7 @@ def test_a_child_is_told_at_once_that_what_its_parent_now_keeps_is_open_to_it(
 
 
 @pytest.mark.requirement("RM-30")
-def test_the_innermost_goes_first(stage: LedgerSetup) -> None:
+def test_descendants_are_revoked_innermost_first(stage: LedgerSetup) -> None:
     stage.owner("grandchild", parent="child 1")
     whole = stage.take("parent", "TTS")
     stage.take("child 1", "TTS")
@@ -85,7 +85,7 @@ def test_the_innermost_goes_first(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-6")
-def test_an_owner_stays_where_it_is_in_the_tree(stage: LedgerSetup) -> None:
+def test_owner_cannot_change_its_parent(stage: LedgerSetup) -> None:
     with pytest.raises(BadInput, match="its parent cannot change to 'stranger'"):
         stage.owner("child 1", parent="stranger")
     with pytest.raises(BadInput, match="Owner 'nobody' is not in this ledger"):
@@ -93,13 +93,13 @@ def test_an_owner_stays_where_it_is_in_the_tree(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-21", "RM-30")
-def test_a_circle_closed_by_a_parents_release_is_seen_too(stage: LedgerSetup) -> None:
-    """What waited inside of the parent's now stands behind a stranger."""
+def test_deadlock_closed_by_a_parents_release_is_detected(stage: LedgerSetup) -> None:
+    """After it, the child waits behind a stranger."""
     whole = stage.take("parent", "TTS")
     stage.take("child 1", "TTS")
     stage.take("child 2", "LHand")
     outside = stage.ask("stranger", "TTS", "LHand", timeout_s=9.0)
-    stage.at(5.0)  # nobody passes it any more
+    stage.at(5.0)  # it can no longer be overtaken
     inside = stage.ask("child 2", "TTS")
     assert inside.outcome is None
     stage.release(whole)
@@ -108,10 +108,10 @@ def test_a_circle_closed_by_a_parents_release_is_seen_too(stage: LedgerSetup) ->
 
 
 @pytest.mark.requirement("RM-26", "RM-28", "RM-29", "RM-30")
-def test_what_a_parent_takes_is_open_to_its_children_one_at_a_time(
+def test_hold_of_a_parent_can_be_used_by_one_child_at_a_time(
     stage: LedgerSetup,
 ) -> None:
-    """It asks for nothing special; while a child has it, the child alone commands."""
+    """No special request is needed; only the child that uses it can command."""
     whole = stage.take("parent", *A_AND_B)
     assert stage.may(whole, "TTS") is None
     first = stage.take("child 1", "TTS", policy=StopOnDemand())
@@ -136,7 +136,7 @@ def test_what_a_parent_takes_is_open_to_its_children_one_at_a_time(
 
 @pytest.mark.requirement("RM-31", "RM-26")
 @pytest.mark.parametrize("agrees", [("child 1", "parent"), ("child 1",), ("parent",)])
-def test_an_outsider_asks_the_child_and_then_the_parent_that_took(
+def test_stranger_needs_the_consent_of_child_and_parent(
     agrees: tuple[str, ...],
 ) -> None:
     stage = LedgerSetup()

@@ -1,4 +1,4 @@
-"""States of the robot: shared, but only while it is in them."""
+"""States of the robot: shared, and granted only while active."""
 
 import pytest
 
@@ -22,7 +22,7 @@ from tests.controllers.arbitration.ledger_setup import (
 
 @pytest.fixture
 def stage() -> LedgerSetup:
-    """A robot that stands."""
+    """Return the ledger of a standing robot."""
     stage = LedgerSetup()
     stage.owners("cut motors", "walk", "look", "rest")
     stage.ledger.set_state("State", "Stand", stage.tick)
@@ -30,7 +30,7 @@ def stage() -> LedgerSetup:
 
 
 @pytest.mark.requirement("RM-51")
-def test_a_state_is_granted_while_the_robot_is_in_it(stage: LedgerSetup) -> None:
+def test_state_is_granted_while_the_robot_is_in_it(stage: LedgerSetup) -> None:
     token = stage.take("walk", "Stand")
     assert stage.may(token, "Stand") is None
     assert stage.row("Stand").is_active
@@ -38,7 +38,7 @@ def test_a_state_is_granted_while_the_robot_is_in_it(stage: LedgerSetup) -> None
 
 
 @pytest.mark.requirement("RM-51")
-def test_a_state_can_be_a_condition_to_run(stage: LedgerSetup) -> None:
+def test_request_can_wait_for_a_state(stage: LedgerSetup) -> None:
     waiting = stage.ask("rest", "Sit", "Arms", timeout_s=9.0)
     assert stage.holders("LHand") == ()
     stage.at(4.0)
@@ -48,7 +48,7 @@ def test_a_state_can_be_a_condition_to_run(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-52")
-def test_several_share_the_active_state(stage: LedgerSetup) -> None:
+def test_active_state_is_shared_by_several_owners(stage: LedgerSetup) -> None:
     for name in ("walk", "look", "rest"):
         stage.take(name, "Stand")
     assert stage.holders("Stand") == ("walk", "look", "rest")
@@ -56,7 +56,7 @@ def test_several_share_the_active_state(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-52")
-def test_only_one_state_of_a_set_is_available(stage: LedgerSetup) -> None:
+def test_only_one_state_of_a_group_is_available(stage: LedgerSetup) -> None:
     waits = [stage.ask("rest", state, timeout_s=1.0) for state in ("Sit", "Back")]
     stage.until(1.0)
     assert [end_of(wait)[0] for wait in waits] == [TIMED_OUT, TIMED_OUT]
@@ -65,7 +65,7 @@ def test_only_one_state_of_a_set_is_available(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-53")
-def test_who_asks_for_another_state_waits_and_the_holders_are_told(
+def test_request_for_another_state_waits_and_notifies_holders(
     stage: LedgerSetup,
 ) -> None:
     stage.take("walk", "Stand")
@@ -79,7 +79,7 @@ def test_who_asks_for_another_state_waits_and_the_holders_are_told(
 
 
 @pytest.mark.requirement("RM-53")
-def test_a_holder_that_gives_way_does_not_move_the_robot(stage: LedgerSetup) -> None:
+def test_consent_of_a_holder_does_not_change_the_state(stage: LedgerSetup) -> None:
     token = stage.take("walk", "Stand", policy=StopOnDemand())
     waiting = stage.ask("rest", "Sit", timeout_s=1.0)
     assert waiting.outcome is None
@@ -88,7 +88,7 @@ def test_a_holder_that_gives_way_does_not_move_the_robot(stage: LedgerSetup) -> 
 
 
 @pytest.mark.requirement("RM-53")
-def test_a_wish_for_another_state_is_refused_by_one_who_keeps(
+def test_request_to_leave_a_state_fails_if_a_holder_keeps_it(
     stage: LedgerSetup,
 ) -> None:
     stage.take("walk", "Stand")
@@ -100,7 +100,7 @@ def test_a_wish_for_another_state_is_refused_by_one_who_keeps(
 
 
 @pytest.mark.requirement("RM-53")
-def test_a_wish_is_met_when_all_give_way_at_once(stage: LedgerSetup) -> None:
+def test_state_is_left_when_all_holders_yield_at_once(stage: LedgerSetup) -> None:
     token = stage.take("look", "Stand", policy=StopOnDemand())
     waiting = stage.ask("rest", "Sit", timeout_s=5.0)
     stage.at(1.0)
@@ -112,7 +112,9 @@ def test_a_wish_is_met_when_all_give_way_at_once(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-53")
-def test_a_wish_does_not_wait_for_a_holder_that_needs_time(stage: LedgerSetup) -> None:
+def test_request_to_leave_a_state_does_not_wait_for_a_promise(
+    stage: LedgerSetup,
+) -> None:
     soon = Diary(Answer(kind=AnswerKind.YIELD, after_s=0.2))
     stage.take("walk", "Stand", policy=CallbackOnDemand(soon))
     assert not stage.ledger.ask_state("State", "Sit", stage.tick)
@@ -120,7 +122,7 @@ def test_a_wish_does_not_wait_for_a_holder_that_needs_time(stage: LedgerSetup) -
 
 
 @pytest.mark.requirement("RM-53", "RM-54")
-def test_a_fall_is_a_fact_whatever_the_holders_say(stage: LedgerSetup) -> None:
+def test_fall_revokes_holders_of_the_state_without_asking(stage: LedgerSetup) -> None:
     token = stage.take("walk", "Stand", "Legs")
     stage.at(2.0)
     stage.ledger.set_state("State", "Back", stage.tick)
@@ -132,7 +134,7 @@ def test_a_fall_is_a_fact_whatever_the_holders_say(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-54")
-def test_motors_are_cut_only_once_the_robot_sits(stage: LedgerSetup) -> None:
+def test_motors_are_cut_only_after_the_robot_sits(stage: LedgerSetup) -> None:
     stage.take("walk", "Stand", "Legs")
     early = stage.ask("cut motors", "Sit", "Motors", timeout_s=3.0)
     stage.until(3.0)
@@ -147,7 +149,7 @@ def test_motors_are_cut_only_once_the_robot_sits(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-55")
-def test_sets_of_states_are_independent(stage: LedgerSetup) -> None:
+def test_groups_of_states_are_independent(stage: LedgerSetup) -> None:
     stage.ledger.set_state("Camera", "camera1", stage.tick)
     token = stage.take("look", "camera1")
     waiting = stage.ask("rest", "camera2", timeout_s=9.0)
@@ -159,7 +161,7 @@ def test_sets_of_states_are_independent(stage: LedgerSetup) -> None:
     assert stage.held_by("rest") == ()
 
 
-def test_a_state_that_stays_costs_nobody_anything(stage: LedgerSetup) -> None:
+def test_unchanged_state_revokes_nothing(stage: LedgerSetup) -> None:
     token = stage.take("walk", "Stand")
     stage.ledger.set_state("State", "Stand", stage.tick)
     assert stage.may(token, "Stand") is None
@@ -167,8 +169,8 @@ def test_a_state_that_stays_costs_nobody_anything(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-53", "RM-54")
-def test_a_state_may_be_left_without_another_one(stage: LedgerSetup) -> None:
-    """While the robot sits down it is in none, so nobody cuts its motors too early."""
+def test_state_can_be_left_without_a_new_one(stage: LedgerSetup) -> None:
+    """No state is active while the robot sits down, so motors are not cut early."""
     stage.take("walk", "Stand", policy=StopOnDemand())
     waiting = stage.ask("cut motors", "Sit", "Motors", timeout_s=9.0)
     assert stage.ledger.ask_state("State", None, stage.tick)
@@ -180,8 +182,8 @@ def test_a_state_may_be_left_without_another_one(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-21", "RM-53")
-def test_who_holds_a_state_may_wait_for_another_one(stage: LedgerSetup) -> None:
-    """It waits for the robot, not for itself."""
+def test_holder_of_a_state_may_wait_for_another_state(stage: LedgerSetup) -> None:
+    """It waits for the robot, not for itself: no deadlock."""
     stage.take("walk", "Stand")
     waiting = stage.ask("walk", "Sit", timeout_s=9.0)
     assert waiting.outcome is None
@@ -193,7 +195,7 @@ def test_who_holds_a_state_may_wait_for_another_one(stage: LedgerSetup) -> None:
 
 @pytest.fixture
 def inside(stage: LedgerSetup) -> Token:
-    """Parent and part need the state; the part's arm is out of the parent's."""
+    """Return a child's token: state and arm are inside its parent's hold."""
     stage.owner("wave")
     stage.owner("hand", parent="wave", policy=PauseOnDemand())
     stage.take("wave", "Stand", "Arms", policy=StopOnDemand())
@@ -201,7 +203,7 @@ def inside(stage: LedgerSetup) -> Token:
 
 
 @pytest.mark.requirement("RM-30", "RM-52", "AR-18")
-def test_a_part_learns_that_the_state_was_left(
+def test_child_is_notified_that_the_state_was_left(
     stage: LedgerSetup, inside: Token
 ) -> None:
     stage.ledger.set_state("State", "Sit", stage.tick)
@@ -211,7 +213,7 @@ def test_a_part_learns_that_the_state_was_left(
 
 
 @pytest.mark.requirement("RM-30", "RM-37", "RM-53")
-def test_a_part_that_pauses_for_another_state_resumes(
+def test_child_paused_by_a_state_change_resumes(
     stage: LedgerSetup, inside: Token
 ) -> None:
     assert stage.ledger.ask_state("State", "Sit", stage.tick)

@@ -1,4 +1,4 @@
-"""A grant may enlarge a token that its owner has (AR-23)."""
+"""A grant may extend an existing token of the owner (AR-23)."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def stage() -> LedgerSetup:
 
 
 @pytest.mark.requirement("AR-23")
-def test_a_grant_may_enlarge_a_valid_token(stage: LedgerSetup) -> None:
+def test_grant_can_extend_a_valid_token(stage: LedgerSetup) -> None:
     token = stage.take("A", "HeadYaw")
     more = stage.ask("A", "TTS", add_to=token)
     assert more.token == token
@@ -34,7 +34,7 @@ def test_a_grant_may_enlarge_a_valid_token(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("AR-23")
-def test_a_token_is_enlarged_after_a_wait(stage: LedgerSetup) -> None:
+def test_token_is_extended_after_a_wait(stage: LedgerSetup) -> None:
     token = stage.take("A", "HeadYaw")
     busy = stage.take("B", "TTS")
     more = stage.ask("A", "TTS", add_to=token)
@@ -46,7 +46,7 @@ def test_a_token_is_enlarged_after_a_wait(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("AR-23")
-def test_a_dead_or_foreign_token_is_not_enlarged(stage: LedgerSetup) -> None:
+def test_stale_or_foreign_token_cannot_be_extended(stage: LedgerSetup) -> None:
     token = stage.take("A", "HeadYaw")
     before = stage.picture()
     with pytest.raises(BadInput, match="can only add to its own"):
@@ -61,7 +61,7 @@ def test_a_dead_or_foreign_token_is_not_enlarged(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("AR-23")
-def test_who_waits_to_enlarge_a_token_that_dies_waits_no_more(
+def test_request_to_extend_a_released_token_is_cancelled(
     stage: LedgerSetup,
 ) -> None:
     token = stage.take("A", "HeadYaw")
@@ -74,7 +74,7 @@ def test_who_waits_to_enlarge_a_token_that_dies_waits_no_more(
 
 
 @pytest.mark.requirement("AR-23", "RM-20")
-def test_who_gave_up_enlarging_a_token_hears_no_more_of_it(stage: LedgerSetup) -> None:
+def test_timed_out_extension_is_not_cancelled_later(stage: LedgerSetup) -> None:
     token = stage.take("A", "HeadYaw")
     stage.take("B", "TTS")
     more = stage.ask("A", "TTS", add_to=token, timeout_s=0.5)
@@ -84,10 +84,10 @@ def test_who_gave_up_enlarging_a_token_hears_no_more_of_it(stage: LedgerSetup) -
 
 
 @pytest.mark.requirement("AR-23", "RM-47")
-def test_what_waited_to_be_added_to_a_lost_token_is_free_for_its_taker(
+def test_extension_of_a_lost_token_ends_before_the_new_grant(
     stage: LedgerSetup,
 ) -> None:
-    """The request ends with the token, before the taker of the token is granted."""
+    """So the optional resource it waited for is free for the new holder."""
     given = stage.take("A", "HeadYaw", policy=StopOnDemand())
     more = stage.ask("A", "TTS", "Sit", add_to=given)
     taken = stage.ask("B", "HeadYaw", optional=("TTS",))

@@ -1,4 +1,4 @@
-"""Schedules meant to break it: callbacks that misbehave, all at one tick, crowds."""
+"""Adverse schedules: misbehaving callbacks, coinciding events, many waiters."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def stage() -> LedgerSetup:
 
 
 @pytest.mark.requirement("RM-21", "RM-24")
-def test_a_pair_against_the_crossed_pair_against_one(stage: LedgerSetup) -> None:
+def test_crossed_pairs_and_a_single_request_are_all_granted(stage: LedgerSetup) -> None:
     first = stage.ask("holder", "TTS", "HeadYaw", timeout_s=9.0)
     second = stage.ask("asker", "HeadYaw", "TTS", timeout_s=9.0)
     third = stage.ask("third", "TTS", timeout_s=9.0)
@@ -44,7 +44,9 @@ def test_a_pair_against_the_crossed_pair_against_one(stage: LedgerSetup) -> None
 
 
 @pytest.mark.requirement("RM-36")
-def test_a_callback_that_takes_what_the_asker_wants_besides(stage: LedgerSetup) -> None:
+def test_callback_that_takes_another_resource_of_the_request(
+    stage: LedgerSetup,
+) -> None:
     def grab(demand: Demand) -> Answer:
         stage.take("holder", "LHand")
         return Answer(kind=AnswerKind.YIELD)
@@ -57,7 +59,7 @@ def test_a_callback_that_takes_what_the_asker_wants_besides(stage: LedgerSetup) 
 
 
 @pytest.mark.requirement("RM-20")
-def test_a_request_is_withdrawn_while_its_grant_is_promised(stage: LedgerSetup) -> None:
+def test_request_can_be_withdrawn_while_a_grant_is_promised(stage: LedgerSetup) -> None:
     token = stage.take("holder", "TTS", policy=StopOnDemand(within_s=0.5))
     waiting = stage.ask("asker", "TTS")
     stage.at(0.5)  # a call comes before the timers of its tick
@@ -68,8 +70,8 @@ def test_a_request_is_withdrawn_while_its_grant_is_promised(stage: LedgerSetup) 
 
 
 @pytest.mark.requirement("RM-17", "RM-20")
-def test_limit_and_release_in_one_tick(stage: LedgerSetup) -> None:
-    """A call comes before the timers of its tick: the release wins."""
+def test_release_precedes_the_timeout_of_the_same_tick(stage: LedgerSetup) -> None:
+    """A call precedes the timers of its tick."""
     token = stage.take("holder", "TTS")
     first = stage.ask("asker", "TTS", timeout_s=1.0)
     second = stage.ask("third", "TTS", timeout_s=9.0)
@@ -81,8 +83,8 @@ def test_limit_and_release_in_one_tick(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-17", "RM-20")
-def test_limit_before_release_in_one_tick(stage: LedgerSetup) -> None:
-    """Once the tick has passed, its release finds the next who waits."""
+def test_release_after_the_timeout_of_its_tick(stage: LedgerSetup) -> None:
+    """After the timers of the tick, the release grants the next waiter."""
     token = stage.take("holder", "TTS")
     first = stage.ask("asker", "TTS", timeout_s=1.0)
     second = stage.ask("third", "TTS", timeout_s=9.0)
@@ -93,7 +95,9 @@ def test_limit_before_release_in_one_tick(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-20", "RM-40")
-def test_limit_release_and_fault_in_one_tick(stage: LedgerSetup) -> None:
+def test_fault_precedes_release_and_timeout_of_the_same_tick(
+    stage: LedgerSetup,
+) -> None:
     token = stage.take("holder", "TTS")
     waiting = stage.ask("asker", "TTS", timeout_s=1.0)
     stage.at(1.0)
@@ -106,7 +110,7 @@ def test_limit_release_and_fault_in_one_tick(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-35", "RM-20")
-def test_promise_and_limit_in_one_tick_end_in_the_limit(stage: LedgerSetup) -> None:
+def test_timeout_precedes_a_promise_of_the_same_tick(stage: LedgerSetup) -> None:
     token = stage.take("holder", "TTS", policy=StopOnDemand(within_s=1.0))
     waiting = stage.ask("asker", "TTS", timeout_s=1.0)
     stage.until(2.0)
@@ -115,8 +119,10 @@ def test_promise_and_limit_in_one_tick_end_in_the_limit(stage: LedgerSetup) -> N
 
 
 @pytest.mark.requirement("RM-17", "RM-65")
-def test_a_thousand_waiters_when_the_holder_crashes(stage: LedgerSetup) -> None:
-    """Without the rules of traces, which look at every waiter at every event."""
+def test_thousand_waiters_are_granted_in_order_after_a_crash(
+    stage: LedgerSetup,
+) -> None:
+    """Without the trace checker, which inspects every waiter at every event."""
     stage.ledger.listeners.remove(stage.checker.see)
     stage.take("holder", "TTS", "HeadYaw")
     crowd = [f"waiter {k}" for k in range(1000)]
@@ -133,8 +139,8 @@ def test_a_thousand_waiters_when_the_holder_crashes(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("AR-21", "AR-22")
-def test_two_askers_with_tie_wins_in_turn() -> None:
-    """Each takes from the other once for each request; nothing goes on by itself."""
+def test_two_owners_that_win_ties_alternate_only_by_requests() -> None:
+    """Each preempts the other once per request; nothing happens by itself."""
     stage = LedgerSetup(preemption=BY_PRIORITY)
     stage.owners("A", "B", asker_tie=AskerTie.WINS, holder_tie=HolderTie.YIELDS)
     for _ in range(3):
@@ -148,7 +154,7 @@ def test_two_askers_with_tie_wins_in_turn() -> None:
 
 
 @pytest.mark.requirement("AR-21", "AR-22")
-def test_a_winner_of_ties_that_keeps_is_not_robbed_in_turn() -> None:
+def test_holder_that_keeps_ties_is_not_preempted_by_a_tie() -> None:
     stage = LedgerSetup(preemption=BY_PRIORITY)
     stage.owner("A", asker_tie=AskerTie.WINS, holder_tie=HolderTie.YIELDS)
     stage.owner("B", asker_tie=AskerTie.WINS, holder_tie=HolderTie.KEEPS)
@@ -158,7 +164,7 @@ def test_a_winner_of_ties_that_keeps_is_not_robbed_in_turn() -> None:
 
 
 @pytest.mark.requirement("RM-65")
-def test_a_denied_or_late_request_leaves_everything_as_it_was(
+def test_denied_or_timed_out_request_changes_nothing(
     stage: LedgerSetup,
 ) -> None:
     stage.take("holder", "TTS", "Legs")
@@ -172,7 +178,7 @@ def test_a_denied_or_late_request_leaves_everything_as_it_was(
     assert stage.picture() == before
 
 
-def test_the_same_request_is_read_anew_when_owner_or_resources_have_changed(
+def test_repeated_request_uses_changed_owner_and_resources(
     stage: LedgerSetup,
 ) -> None:
     request = Request(owner="asker", resources=("Audio",))
@@ -188,7 +194,7 @@ def test_the_same_request_is_read_anew_when_owner_or_resources_have_changed(
     assert stage.held_by("asker") == ("Microphone", "TTS", "drum")
 
 
-def test_a_listener_that_raises_tears_no_change_in_half(stage: LedgerSetup) -> None:
+def test_listener_that_raises_does_not_interrupt_a_grant(stage: LedgerSetup) -> None:
     def full_disk(event: Event) -> None:
         raise OSError("disk full")
 
@@ -198,4 +204,4 @@ def test_a_listener_that_raises_tears_no_change_in_half(stage: LedgerSetup) -> N
     with pytest.raises(OSError, match="disk full"):
         stage.ledger.advance(stage.tick)
     stage.ledger.listeners.remove(full_disk)
-    stage.ledger.advance(stage.tick)  # once is enough
+    stage.ledger.advance(stage.tick)  # reported once

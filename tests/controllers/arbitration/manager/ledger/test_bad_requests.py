@@ -1,4 +1,4 @@
-"""What cannot be is refused with a clear error, and nothing changes."""
+"""Invalid requests raise a clear error and change nothing."""
 
 from collections.abc import Callable
 from typing import Any
@@ -39,17 +39,17 @@ def own(**habits: Any) -> Callable[[LedgerSetup], object]:
 
 
 HELD = Token(1, 1, 5000)
-"""What the holder has in each case."""
+"""Token of the holder in each case."""
 REQUEST = Request(owner="holder", resources=("TTS",))
 
 
 def may(token: Any, leaf: str) -> Callable[[LedgerSetup], object]:
-    """Try a command with anything in the place of a token."""
+    """Submit a command with any object as token."""
     return lambda stage: stage.may(token, leaf)
 
 
 class Equal(tuple[int, int, int]):
-    """Looks like a token, and says that it is equal to everything."""
+    """Looks like a token and equals everything."""
 
     epoch, sequence, secret = 1, 1, 5000
 
@@ -87,10 +87,13 @@ CASES: dict[str, tuple[Callable[[LedgerSetup], object], str]] = {
     "101 %": (ask(rates={"CPU": 101.0}), "rate of 'CPU' is 101.0 %"),
     "-1 s": (ask("TTS", timeout_s=-1.0), "timeout is -1.0 s; give 0 to try once"),
     "priority 10": (ask("TTS", priority=10), "priority is 10; .* from 0 .* to 9"),
-    "nameless owner": (own(name=" "), "name of an owner is ' ': it is blank"),
+    "blank owner name": (own(name=" "), "name of an owner is ' ': it is blank"),
     "owner of itself": (own(name="x", parent="x"), "'x' is its own parent"),
     "orphan": (own(name="x", parent="askr"), "Did you mean 'asker'"),
-    "no life": (own(name="x", time_to_live_s=0.0), "time to live of owner 'x' is 0.0"),
+    "no time to live": (
+        own(name="x", time_to_live_s=0.0),
+        "time to live of owner 'x' is 0.0",
+    ),
     "past": (
         lambda stage: stage.ledger.advance(stage.tick - 1),
         "a tick must not decrease",
@@ -99,7 +102,7 @@ CASES: dict[str, tuple[Callable[[LedgerSetup], object], str]] = {
         lambda stage: stage.ledger.freeze(["LHnad"], "hotEngine", stage.tick),
         "Did you mean 'LHand'",
     ),
-    "second of a name": (
+    "duplicate resource": (
         lambda stage: stage.ledger.add_resource("TTS", "Head", stage.tick),
         "TTS",
     ),
@@ -159,44 +162,44 @@ CASES: dict[str, tuple[Callable[[LedgerSetup], object], str]] = {
         may((1, 1, 5000), "LHand"),
         "a token is of type tuple",
     ),
-    "what says that it equals every token": (
+    "object equal to every token": (
         may(EQUAL, "LHand"),
         "a token is of type Equal",
     ),
-    "what says so to be released": (give_back(EQUAL), "of type Equal"),
-    "what says so to be followed": (
+    "release of such an object": (give_back(EQUAL), "of type Equal"),
+    "follow of such an object": (
         lambda stage: stage.ledger.follow("holder", EQUAL),
         "of type Equal",
     ),
-    "a token of a secret that equals every number": (
+    "token with a secret equal to every number": (
         may(Token(1, 1, EQUAL), "LHand"),
         "a token is of type Token of int, int, Equal, not of three whole numbers",
     ),
-    "a token of numbers that are not whole": (
+    "token with a float": (
         may(Token(1, ONE, HELD.secret), "LHand"),
         "a token is of type Token of int, float, int",
     ),
-    "a token of a list": (
+    "token with a list": (
         may(Token(1, LIST, HELD.secret), "LHand"),
         "a token is of type Token of int, list, int",
     ),
-    "a token whose epoch is a truth": (
+    "token with a boolean epoch": (
         may(Token(True, 1, HELD.secret), "LHand"),
         "a token is of type Token of bool, int, int",
     ),
-    "ticket for a token": (
+    "ticket instead of a token": (
         give_back(Ticket(1, REQUEST)),
         "a token is of type Ticket; .* such as ticket.token",
     ),
     "policy by a wrong name": (own(name="x", policy="pasue"), "Did you mean 'pause'"),
     "no policy": (ask("TTS", policy=3), "policy is 3; give an object with `name`"),
-    "a class of policies": (own(name="x", policy=StopOnDemand), "such as StopOnDemand"),
+    "policy class": (own(name="x", policy=StopOnDemand), "such as StopOnDemand"),
 }
 
 
 @pytest.mark.requirement("RM-65")
 @pytest.mark.parametrize("case", list(CASES))
-def test_bad_input_is_refused_and_changes_nothing(case: str) -> None:
+def test_bad_input_is_rejected_and_changes_nothing(case: str) -> None:
     stage = LedgerSetup()
     stage.owners("holder", "asker")
     stage.take("holder", "LHand")
@@ -212,13 +215,13 @@ def test_bad_input_is_refused_and_changes_nothing(case: str) -> None:
     assert changes <= {"Settled"}
 
 
-def test_rules_without_sense_are_refused() -> None:
+def test_invalid_ledger_settings_are_rejected() -> None:
     for rules in ({"tick_s": 0.0}, {"retry_s": -0.5}, {"dead_tokens_kept": -1}):
         with pytest.raises(BadInput, match=next(iter(rules))):
             LedgerCfg(**rules)
 
 
-def test_words_may_come_as_plain_strings_and_wrong_ones_are_named() -> None:
+def test_enum_values_may_be_strings_and_wrong_ones_are_named() -> None:
     stage = LedgerSetup(preemption="by_priority")
     stage.owner("holder", priority=1, holder_tie="yields")
     stage.owner("asker", priority=1, asker_tie="tie wins")
@@ -234,7 +237,7 @@ def test_words_may_come_as_plain_strings_and_wrong_ones_are_named() -> None:
     assert stage.held_by("asker") == ("TTS",)
 
 
-def test_a_ticket_gives_its_token_or_says_why_not() -> None:
+def test_ticket_returns_its_token_or_raises_the_reason() -> None:
     stage = LedgerSetup()
     stage.owners("holder", "asker")
     stage.take("holder", "TTS")
@@ -246,7 +249,7 @@ def test_a_ticket_gives_its_token_or_says_why_not() -> None:
         _ = waiting.token
 
 
-def test_a_message_says_which_names_are_known() -> None:
+def test_unknown_name_error_lists_known_names() -> None:
     stage = LedgerSetup()
     stage.owner("asker")
     with pytest.raises(UnknownName) as error:
@@ -255,12 +258,12 @@ def test_a_message_says_which_names_are_known() -> None:
     assert "TTS" in error.value.known
 
 
-def test_an_owner_is_not_given_habits_that_it_cannot_have() -> None:
+def test_owner_with_infinite_timeout_is_rejected() -> None:
     with pytest.raises(BadInput, match="timeout is inf s"):
         Owner(name="x", timeout_s=float("inf"))
 
 
-def test_a_policy_may_come_by_its_name() -> None:
+def test_policy_can_be_given_by_name() -> None:
     stage = LedgerSetup()
     stage.owner("dance", policy="stop")
     stage.owner("wave", policy="stop")
@@ -275,7 +278,7 @@ def test_a_policy_may_come_by_its_name() -> None:
 
 
 @pytest.mark.requirement("AR-16")
-def test_who_asks_for_optional_names_alone_is_told_what_was_not_free() -> None:
+def test_outcome_names_the_blockers_of_optional_names() -> None:
     stage = LedgerSetup()
     stage.owners("holder", "asker")
     stage.take("holder", "LHand")
@@ -291,7 +294,7 @@ def test_who_asks_for_optional_names_alone_is_told_what_was_not_free() -> None:
         _ = tried.token
 
 
-def test_a_ledger_and_its_mint_are_of_one_epoch() -> None:
+def test_ledger_and_mint_must_have_the_same_epoch() -> None:
     tree = LedgerSetup().ledger.tree
     assert Ledger(tree, mint=TokenMint(7)).epoch == 7
     assert Ledger(tree, epoch=7, mint=TokenMint(7)).epoch == 7
@@ -307,7 +310,7 @@ def test_a_ledger_and_its_mint_are_of_one_epoch() -> None:
     assert Token.from_text(token.as_text()) == token
 
 
-def test_a_set_whose_last_state_is_removed_is_no_set() -> None:
+def test_group_without_states_is_an_ordinary_leaf() -> None:
     stage = LedgerSetup(node("root", states("Weather", "rain"), node("TTS")))
     stage.ledger.set_state("Weather", "rain", 0)
     stage.ledger.set_state("Weather", None, 0)
@@ -315,6 +318,6 @@ def test_a_set_whose_last_state_is_removed_is_no_set() -> None:
     with pytest.raises(UnknownName, match="Set of states 'Weather' is not in"):
         stage.ledger.active_state("Weather")
     stage.owner("asker")
-    stage.take("asker", "Weather")  # an ordinary leaf now
+    stage.take("asker", "Weather")  # now an ordinary leaf
     stage.ledger.add_resource("snow", "TTS", 0, kind=ResourceKind.STATE)
     assert stage.ledger.active_state("TTS") is None

@@ -1,4 +1,4 @@
-"""Time is an argument: ticks that never decrease, calls before timers."""
+"""Time is an argument: ticks never decrease; calls precede timers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -33,7 +33,7 @@ def stage() -> LedgerSetup:
     return stage
 
 
-def test_the_next_due_tick_is_when_something_happens(stage: LedgerSetup) -> None:
+def test_next_due_is_the_tick_of_the_next_timer(stage: LedgerSetup) -> None:
     assert stage.ledger.next_due() is None
     stage.take("holder", "TTS", policy=StopOnDemand(within_s=0.3))
     stage.ask("asker", "TTS", timeout_s=0.7)
@@ -46,8 +46,8 @@ def test_the_next_due_tick_is_when_something_happens(stage: LedgerSetup) -> None
 
 
 @pytest.mark.requirement("RM-20")
-def test_a_late_call_lets_all_happen_first_that_was_due(stage: LedgerSetup) -> None:
-    """Each at its own tick, in order, however long nobody called."""
+def test_late_call_runs_earlier_timers_first(stage: LedgerSetup) -> None:
+    """Each timer at its own tick, in order."""
     stage.take("holder", "TTS")
     first = stage.ask("asker", "TTS", timeout_s=1.0)
     second = stage.ask("third", "TTS", "LHand", timeout_s=2.0)
@@ -60,7 +60,7 @@ def test_a_late_call_lets_all_happen_first_that_was_due(stage: LedgerSetup) -> N
     assert ticks == sorted(ticks)
 
 
-def test_time_does_not_go_back(stage: LedgerSetup) -> None:
+def test_decreasing_tick_is_rejected(stage: LedgerSetup) -> None:
     stage.until(1.0)
     with pytest.raises(BadInput, match="tick is 99, but the ledger is at 100"):
         stage.ledger.advance(99)
@@ -72,7 +72,7 @@ def test_time_does_not_go_back(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-36")
-def test_time_stands_still_while_a_callback_runs(stage: LedgerSetup) -> None:
+def test_time_cannot_advance_during_a_callback(stage: LedgerSetup) -> None:
     def hurry(demand: Demand) -> Answer:
         stage.ledger.advance(demand.tick + 1)
         return Answer(kind=AnswerKind.YIELD)
@@ -85,7 +85,7 @@ def test_time_stands_still_while_a_callback_runs(stage: LedgerSetup) -> None:
     assert end_of(waiting) == (TIMED_OUT, 0.1)
 
 
-def test_times_in_seconds_are_rounded_up_to_ticks() -> None:
+def test_durations_are_rounded_up_to_ticks() -> None:
     for timeout_s, ticks in ((0.01, 1), (0.011, 2), (0.1, 10), (0.3, 30), (1e-9, 1)):
         stage = LedgerSetup()
         stage.owners("holder", "asker")
@@ -95,7 +95,7 @@ def test_times_in_seconds_are_rounded_up_to_ticks() -> None:
         assert outcome_of(waiting).tick == ticks
 
 
-def test_each_call_ends_settled_and_each_advance_ticked(stage: LedgerSetup) -> None:
+def test_call_ends_with_settled_and_advance_with_ticked(stage: LedgerSetup) -> None:
     stage.events.clear()
     stage.take("holder", "TTS")
     assert [event for event in stage.events if isinstance(event, Settled)] == [
@@ -106,7 +106,7 @@ def test_each_call_ends_settled_and_each_advance_ticked(stage: LedgerSetup) -> N
 
 
 @pytest.mark.requirement("RM-32")
-def test_without_listeners_the_same_is_decided(stage: LedgerSetup) -> None:
+def test_decisions_do_not_depend_on_listeners(stage: LedgerSetup) -> None:
     outcomes = []
     for listens in (True, False):
         stage = LedgerSetup()
@@ -120,10 +120,10 @@ def test_without_listeners_the_same_is_decided(stage: LedgerSetup) -> None:
     assert outcomes == [[(GRANTED, 0.2), (TIMED_OUT, 1.0)]] * 2
 
 
-def test_no_trace_goes_back_when_somebody_else_tells_of_a_later_tick(
+def test_emitting_a_later_tick_runs_earlier_timers_first(
     stage: LedgerSetup,
 ) -> None:
-    """What was due before that tick is told before it."""
+    """The trace stays ordered by tick."""
     stage.take("holder", "TTS")
     ticket = stage.ask("asker", "TTS", timeout_s=0.3)
     stage.ledger.emit(Ticked(tick=40))
@@ -133,7 +133,7 @@ def test_no_trace_goes_back_when_somebody_else_tells_of_a_later_tick(
     assert ticks == sorted(ticks)
 
 
-DOORS: dict[str, Callable[[Ledger, Any], object]] = {
+ENTRY_POINTS: dict[str, Callable[[Ledger, Any], object]] = {
     "add_owner": lambda ledger, tick: ledger.add_owner(Owner(name="new"), tick),
     "renew": lambda ledger, tick: ledger.renew("holder", tick),
     "drop": lambda ledger, tick: ledger.drop("holder", tick),
@@ -158,12 +158,12 @@ DOORS: dict[str, Callable[[Ledger, Any], object]] = {
 
 
 @pytest.mark.parametrize("tick", [True, 1.0, np.int64(1)])
-@pytest.mark.parametrize("door", DOORS)
-def test_what_only_equals_the_present_tick_is_none(
-    stage: LedgerSetup, door: str, tick: object
+@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
+def test_tick_that_is_no_int_is_rejected(
+    stage: LedgerSetup, entry_point: str, tick: object
 ) -> None:
     stage.ledger.advance(1)
     before = len(stage.events)
     with pytest.raises(BadInput, match=r"tick is .*; give a whole number"):
-        DOORS[door](stage.ledger, tick)
+        ENTRY_POINTS[entry_point](stage.ledger, tick)
     assert len(stage.events) == before

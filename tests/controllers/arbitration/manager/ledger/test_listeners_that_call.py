@@ -1,4 +1,4 @@
-"""Listeners and policies that call the ledger, raise, or never come to an end."""
+"""Listeners and policies that call the ledger, raise, or call without end."""
 
 from collections.abc import Callable
 
@@ -24,14 +24,14 @@ from tests.controllers.arbitration.ledger_setup import (
 
 
 class UnspeakableError(Exception):
-    """An error that raises another one when somebody wants to read it."""
+    """Error whose repr raises another error."""
 
     def __repr__(self) -> str:
         raise RuntimeError("not to be spoken of")
 
 
 def when_lost(owner: str, act: Callable[[], object]) -> Callable[[Event], None]:
-    """Return a listener that acts as soon as an owner has lost something."""
+    """Return a listener that acts when an owner loses something."""
 
     def hear(event: Event) -> None:
         if isinstance(event, Notified) and (event.owner, event.kind) == (owner, LOST):
@@ -41,7 +41,7 @@ def when_lost(owner: str, act: Callable[[], object]) -> Callable[[Event], None]:
 
 
 @pytest.mark.requirement("RM-14", "AR-18")
-def test_who_asks_again_when_it_hears_of_its_loss_does_not_share_the_leaf() -> None:
+def test_request_in_answer_to_a_loss_does_not_share_the_leaf() -> None:
     stage = LedgerSetup(preemption=BY_PRIORITY)
     stage.owner("low")
     stage.owner("high", priority=5)
@@ -59,8 +59,8 @@ def test_who_asks_again_when_it_hears_of_its_loss_does_not_share_the_leaf() -> N
 
 
 @pytest.mark.requirement("RM-30")
-def test_a_listener_that_releases_when_it_hears_of_a_loss_tears_nothing() -> None:
-    """The tokens of a parent and its child go in one move; one hears of the other's."""
+def test_release_by_a_listener_during_a_revocation_is_safe() -> None:
+    """Parent and child lose their tokens in one step."""
     stage = LedgerSetup(preemption=BY_PRIORITY)
     stage.owner("parent")
     stage.owner("child", parent="parent")
@@ -73,11 +73,11 @@ def test_a_listener_that_releases_when_it_hears_of_a_loss_tears_nothing() -> Non
     stage.take("high", "TTS")
     assert stage.holders("TTS") == ("high",)
     assert stage.may(used, "TTS") is not None
-    with pytest.raises(Exception, match="REVOKED"):  # what the listener ran into
+    with pytest.raises(Exception, match="REVOKED"):  # raised in the listener
         stage.until(0.1)
 
 
-def test_listeners_hear_in_the_order_of_what_happened_whoever_calls() -> None:
+def test_listeners_are_notified_in_order_of_events() -> None:
     stage = LedgerSetup()
     stage.owners("a", "b")
     heard: list[Event] = []
@@ -94,7 +94,7 @@ def test_listeners_hear_in_the_order_of_what_happened_whoever_calls() -> None:
     assert stage.held_by("b") == ("HeadPitch",)
 
 
-def test_time_stands_still_while_listeners_are_told() -> None:
+def test_time_cannot_advance_during_a_notification() -> None:
     stage = LedgerSetup()
     stage.owners("a", "b")
     front = LedgerFront(stage.ledger)
@@ -111,8 +111,8 @@ def test_time_stands_still_while_listeners_are_told() -> None:
         stage.ledger.advance(0)
 
 
-def test_listeners_that_answer_each_other_without_end_are_stopped() -> None:
-    """Two owners that win ties take a leaf from each other, for ever in one call."""
+def test_endless_calls_between_listeners_are_stopped() -> None:
+    """Two owners that win ties preempt each other again and again in one call."""
     stage = LedgerSetup(preemption=BY_PRIORITY)
     ties = {"asker_tie": "tie wins", "holder_tie": "yields"}
     stage.owners("a", "b", **ties)
@@ -129,7 +129,7 @@ def test_listeners_that_answer_each_other_without_end_are_stopped() -> None:
         stage.until(0.1)
 
 
-def test_what_one_listener_raises_keeps_nothing_from_the_others() -> None:
+def test_exception_in_a_listener_does_not_affect_others() -> None:
     stage = LedgerSetup()
     stage.owner("a")
     heard: list[Event] = []
@@ -146,7 +146,7 @@ def test_what_one_listener_raises_keeps_nothing_from_the_others() -> None:
     assert isinstance(heard[-1], Settled)
 
 
-def test_a_policy_that_is_asked_in_a_wish_for_a_state_may_take_what_it_loses() -> None:
+def test_policy_asked_for_a_state_may_change_its_holders() -> None:
     stage = LedgerSetup()
     stage.owners("a", "b")
     stage.ledger.set_state("State", "Stand", 0)
@@ -162,8 +162,8 @@ def test_a_policy_that_is_asked_in_a_wish_for_a_state_may_take_what_it_loses() -
 
 
 @pytest.mark.requirement("RM-20")
-def test_who_is_freed_in_answer_to_its_own_request_is_told_of_it() -> None:
-    """Its call is done but for the answers of listeners: it waited, so it is told."""
+def test_requester_freed_by_its_own_request_is_notified() -> None:
+    """The request waited until a listener released the leaf, so it is notified."""
     stage = LedgerSetup()
     stage.owners("a", "b")
     held = stage.take("a", "HeadYaw")
@@ -180,11 +180,11 @@ def test_who_is_freed_in_answer_to_its_own_request_is_told_of_it() -> None:
     assert told.outcome.is_granted
 
 
-# -- what raises is told to its owner --------------------------------------------------
+# -- exceptions are reported to their owner --------------------------------------------
 
 
 @pytest.mark.requirement("RM-33")
-def test_who_has_a_policy_that_raises_is_told_so() -> None:
+def test_owner_is_notified_of_an_exception_in_its_policy() -> None:
     stage = LedgerSetup()
 
     def fails(_: Demand) -> Answer:

@@ -1,4 +1,4 @@
-"""Odd values at every door of the ledger: bad input, nothing else, and no change."""
+"""Invalid values at every entry point of the ledger: BadInput and no change."""
 
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -71,14 +71,14 @@ NO_TUPLES: tuple[Any, ...] = (
 NO_CHOICES: tuple[Any, ...] = ("", "all of it", 1, True, [], object())
 
 
-def said(value: object) -> str:
+def id_of(value: object) -> str:
     return f"{type(value).__name__}-{repr(value)[:20]!a}"
 
 
 odd = pytest.mark.parametrize
 
 
-@odd("value", [v for v in NO_NUMBERS if v is not None], ids=said)
+@odd("value", [v for v in NO_NUMBERS if v is not None], ids=id_of)
 @odd(
     "make",
     [
@@ -101,9 +101,7 @@ odd = pytest.mark.parametrize
         lambda v: Answer(kind=AnswerKind.PAUSE, resume_timeout_s=v),
     ],
 )
-def test_what_is_no_number_is_bad_input(
-    make: Callable[[Any], object], value: Any
-) -> None:
+def test_invalid_number_is_rejected(make: Callable[[Any], object], value: Any) -> None:
     with pytest.raises(BadInput):
         make(value)
 
@@ -124,12 +122,12 @@ def test_what_is_no_number_is_bad_input(
         lambda: Request(owner="a", resources=("TTS",), add_to="1-1-0"),  # type: ignore[arg-type]
     ],
 )
-def test_nothing_and_the_like_are_no_times(make: Callable[[], object]) -> None:
+def test_none_and_wrong_types_are_rejected(make: Callable[[], object]) -> None:
     with pytest.raises(BadInput):
         make()
 
 
-def test_whole_numbers_and_those_of_numpy_are_numbers() -> None:
+def test_ints_and_numpy_numbers_are_accepted() -> None:
     float32: Any = np.float32
     int64: Any = np.int64
     owner = Owner(name="a", timeout_s=5, time_to_live_s=float32(2.0))
@@ -148,14 +146,14 @@ def stage() -> LedgerSetup:
     return stage
 
 
-@odd("name", NO_NAMES, ids=said)
-def test_what_is_no_name_is_bad_input_and_changes_nothing(
+@odd("name", NO_NAMES, ids=id_of)
+def test_invalid_name_is_rejected_and_changes_nothing(
     stage: LedgerSetup, name: Any
 ) -> None:
     ledger, tick = stage.ledger, stage.tick
     calls = ResourceCalls(LedgerFront(ledger))
     before, n_events = stage.picture(), len(stage.events)
-    doors: list[Callable[[], object]] = [
+    entry_points: list[Callable[[], object]] = [
         lambda: Owner(name=name),
         lambda: Request(owner=name, resources=("TTS",)),
         lambda: Request(owner="a", resources=(name,)),
@@ -191,28 +189,28 @@ def test_what_is_no_name_is_bad_input_and_changes_nothing(
         lambda: calls.deleteResource(name),
         lambda: calls.enableStateResource(name, True),
     ]
-    if name is not None:  # which is nobody, or no state
-        doors.append(lambda: Owner(name="b", parent=name))
-        doors.append(lambda: ledger.set_state("State", name, tick))
-    if name:  # "" puts it at the root
-        doors.append(lambda: calls.createResource("ball", name))
-        doors.append(lambda: ledger.ask_state("State", "Sit", tick, name))
-    for number, door in enumerate(doors):
+    if name is not None:  # None is no parent or no state
+        entry_points.append(lambda: Owner(name="b", parent=name))
+        entry_points.append(lambda: ledger.set_state("State", name, tick))
+    if name:  # "" is the root
+        entry_points.append(lambda: calls.createResource("ball", name))
+        entry_points.append(lambda: ledger.ask_state("State", "Sit", tick, name))
+    for number, entry_point in enumerate(entry_points):
         with pytest.raises(BadInput) as caught:
-            door()
+            entry_point()
         assert len(str(caught.value)) < 2000, number
         assert str(caught.value).isprintable(), number
     assert stage.picture() == before
-    tellings = {type(event).__name__ for event in stage.events[n_events:]}
-    assert tellings <= {"Settled"}
+    kinds = {type(event).__name__ for event in stage.events[n_events:]}
+    assert kinds <= {"Settled"}
 
 
-@odd("names", NO_TUPLES, ids=said)
-def test_what_is_no_tuple_of_names_is_bad_input(stage: LedgerSetup, names: Any) -> None:
+@odd("names", NO_TUPLES, ids=id_of)
+def test_invalid_tuple_of_names_is_rejected(stage: LedgerSetup, names: Any) -> None:
     token = stage.take("a", "TTS")
     ledger, tick = stage.ledger, stage.tick
     calls = ResourceCalls(LedgerFront(ledger))
-    for door in (
+    for entry_point in (
         lambda: Request(owner="a", resources=names),
         lambda: Request(owner="a", resources=("HeadYaw",), optional=names),
         lambda: ledger.release(token, tick, names),
@@ -227,11 +225,11 @@ def test_what_is_no_tuple_of_names_is_bad_input(stage: LedgerSetup, names: Any) 
         lambda: calls.waitForOptionalResourcesTree(["HeadYaw"], "b", "", 1, names),
     ):
         with pytest.raises(BadInput):
-            door()
+            entry_point()
     assert stage.held_by("a") == ("TTS",)
 
 
-def test_names_that_call_the_ledger_while_they_are_read_meet_no_move(
+def test_names_iterator_may_call_the_ledger(
     stage: LedgerSetup,
 ) -> None:
     token = stage.take("a", "TTS", "HeadYaw")
@@ -245,9 +243,9 @@ def test_names_that_call_the_ledger_while_they_are_read_meet_no_move(
     assert stage.held_by("a") == ()
 
 
-@odd("value", NO_CHOICES, ids=said)
-def test_what_is_no_choice_is_bad_input(stage: LedgerSetup, value: Any) -> None:
-    for door in (
+@odd("value", NO_CHOICES, ids=id_of)
+def test_invalid_choice_is_rejected(stage: LedgerSetup, value: Any) -> None:
+    for entry_point in (
         lambda: Request(owner="a", resources=("TTS",), loss=value),
         lambda: Request(owner="a", resources=("TTS",), asker_tie=value),
         lambda: Request(owner="a", resources=("TTS",), policy=value),
@@ -259,43 +257,41 @@ def test_what_is_no_choice_is_bad_input(stage: LedgerSetup, value: Any) -> None:
         lambda: stage.ledger.add_resource("ball", "Audio", stage.tick, value),
     ):
         with pytest.raises(BadInput):
-            door()
+            entry_point()
 
 
-@odd("value", ["5", None, True, 1.0, [], HUGE], ids=said)
-def test_what_is_no_ticket_or_tick_is_bad_input(stage: LedgerSetup, value: Any) -> None:
+@odd("value", ["5", None, True, 1.0, [], HUGE], ids=id_of)
+def test_invalid_ticket_or_tick_is_rejected(stage: LedgerSetup, value: Any) -> None:
     if value is not HUGE:
-        for door in (
+        for entry_point in (
             lambda: stage.ledger.withdraw(value, 0),
             lambda: stage.ledger.notify_blockers(value, 0),
             lambda: stage.ledger.advance(value),
         ):
             with pytest.raises(BadInput):
-                door()
+                entry_point()
     with pytest.raises(BadInput):
         stage.ledger.ticket(value)
 
 
-@odd("value", [None, "a", {"name": "a"}, object()], ids=said)
-def test_what_is_no_owner_request_or_token_is_bad_input(
+@odd("value", [None, "a", {"name": "a"}, object()], ids=id_of)
+def test_invalid_owner_request_or_token_is_rejected(
     stage: LedgerSetup, value: Any
 ) -> None:
-    doors: tuple[Callable[[], object], ...] = (
+    entry_points: tuple[Callable[[], object], ...] = (
         lambda: stage.ledger.add_owner(value, 0),
         lambda: stage.ledger.request(value, 0),
         lambda: stage.ledger.release(value, 0),
         lambda: stage.ledger.follow("a", value),
         lambda: stage.ledger.granted_by(value),
     )
-    for door in doors:
+    for entry_point in entry_points:
         with pytest.raises(BadInput):
-            door()
+            entry_point()
 
 
-@odd("value", ["False", "", 0, None], ids=said)
-def test_what_is_neither_true_nor_false_is_bad_input(
-    stage: LedgerSetup, value: Any
-) -> None:
+@odd("value", ["False", "", 0, None], ids=id_of)
+def test_invalid_boolean_is_rejected(stage: LedgerSetup, value: Any) -> None:
     calls = ResourceCalls(LedgerFront(stage.ledger))
     with pytest.raises(BadInput):
         stage.ledger.freeze(("TTS",), "hot", 0, is_total=value)
@@ -311,19 +307,19 @@ def no_answer(demand: Demand) -> None:
 
 
 class TwoAsked:
-    """A policy that takes one thing too many."""
+    """Policy whose method takes too many arguments."""
 
     name = "two"
 
     def answer(self, demand: Demand, asker: str) -> Answer:
-        raise AssertionError("nobody asks it")
+        raise AssertionError("not called")
 
 
 @pytest.mark.requirement("RM-34", "RM-38")
-def test_the_word_keep_keeps(stage: LedgerSetup) -> None:
-    said = Answer(kind="keep")  # type: ignore[arg-type]
-    assert said.kind is AnswerKind.KEEP
-    stage.take("a", "TTS", policy=CallbackOnDemand(lambda _: said))
+def test_answer_keep_keeps_the_resource(stage: LedgerSetup) -> None:
+    id_of = Answer(kind="keep")  # type: ignore[arg-type]
+    assert id_of.kind is AnswerKind.KEEP
+    stage.take("a", "TTS", policy=CallbackOnDemand(lambda _: id_of))
     stage.owner("b")
     assert stage.ask("b", "TTS").outcome is None
     assert stage.holders("TTS") == ("a",)
@@ -331,7 +327,7 @@ def test_the_word_keep_keeps(stage: LedgerSetup) -> None:
 
 @pytest.mark.requirement("RM-35", "RM-37")
 @odd("word", ["yield", "pause"])
-def test_other_words_are_answers_too(stage: LedgerSetup, word: str) -> None:
+def test_answers_yield_and_pause_can_be_strings(stage: LedgerSetup, word: str) -> None:
     stage.take("a", "TTS", policy=CallbackOnDemand(lambda _: Answer(kind=word)))  # type: ignore[arg-type]
     stage.owner("b")
     stage.take("b", "TTS")
@@ -339,27 +335,27 @@ def test_other_words_are_answers_too(stage: LedgerSetup, word: str) -> None:
 
 
 def takes_nothing() -> None:
-    """Take no demand."""
+    """Callback without a parameter."""
 
 
 def takes_two(demand: Demand, asker: str) -> None:
-    """Take something that nobody gives."""
+    """Callback with two parameters."""
 
 
-@odd("function", ["stop", None, 5, takes_nothing, takes_two], ids=said)
-def test_what_takes_no_demand_is_no_callback(function: Any) -> None:
+@odd("function", ["stop", None, 5, takes_nothing, takes_two], ids=id_of)
+def test_function_without_one_parameter_is_no_callback(function: Any) -> None:
     with pytest.raises(BadInput, match="takes one demand"):
         CallbackOnDemand(function)
 
 
-def test_what_takes_no_demand_is_no_policy() -> None:
+def test_policy_with_a_wrong_signature_is_rejected() -> None:
     with pytest.raises(BadInput, match="takes one demand"):
         Owner(name="a", policy=TwoAsked())  # type: ignore[arg-type]
     assert Owner(name="a", policy=CallbackOnDemand(no_answer)).policy.name == "callback"
 
 
 class Text(str):
-    """A text that is more than one."""
+    """Subclass of str."""
 
     __slots__ = ()
 
@@ -383,7 +379,7 @@ class Text(str):
     ],
     ids=lambda name: ascii(name)[:12],
 )
-def test_the_quick_look_at_a_name_is_that_of_the_check(name: object) -> None:
+def test_is_name_agrees_with_check_name(name: object) -> None:
     try:
         passes = check_name(name, "a name") is name
     except BadInput:
@@ -392,7 +388,7 @@ def test_the_quick_look_at_a_name_is_that_of_the_check(name: object) -> None:
 
 
 @pytest.mark.parametrize("empty", [[], (), np.array([], dtype=object)], ids=repr)
-def test_no_optional_names_are_none_however_given(empty: Any) -> None:
+def test_empty_optional_names_of_any_type_are_accepted(empty: Any) -> None:
     request = Request(owner="a", resources=["TTS"], optional=empty)  # type: ignore[arg-type]
     assert (request.resources, request.optional) == (("TTS",), ())
     assert Request(owner="a", resources=("TTS",)) == request

@@ -1,4 +1,4 @@
-"""The rules of a ledger may change while it runs; the trace says when (RM-64)."""
+"""Settings of a ledger can change at run time; the trace records it (RM-64)."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def stage() -> LedgerSetup:
 
 
 @pytest.mark.requirement("RM-64", "AR-14")
-def test_with_preemption_who_waits_with_a_higher_priority_takes_at_once(
+def test_enabling_preemption_grants_a_waiter_of_higher_priority(
     stage: LedgerSetup,
 ) -> None:
     stage.take("one", "HeadYaw")
@@ -32,8 +32,8 @@ def test_with_preemption_who_waits_with_a_higher_priority_takes_at_once(
 
 
 @pytest.mark.requirement("RM-64", "RM-17")
-def test_who_waits_may_be_passed_as_long_as_it_was_told(stage: LedgerSetup) -> None:
-    """The rule counts for new requests, also for the judge of the trace (I-3)."""
+def test_overtake_time_of_a_waiting_request_does_not_change(stage: LedgerSetup) -> None:
+    """The new time applies to new requests, also in the trace checker (I-3)."""
     stage.ledger.reconfigure(0, overtake_s=1.0)
     yaw = stage.take("one", "HeadYaw")
     stage.ask("two", *HEAD, timeout_s=60.0)
@@ -50,7 +50,7 @@ def test_who_waits_may_be_passed_as_long_as_it_was_told(stage: LedgerSetup) -> N
 
 
 @pytest.mark.requirement("RM-64", "RM-19")
-def test_a_new_period_counts_from_the_next_time_on(stage: LedgerSetup) -> None:
+def test_new_retry_period_applies_after_the_next_retry(stage: LedgerSetup) -> None:
     stage.take("one", "HeadYaw")
     stage.ask("two", "HeadYaw", timeout_s=3.0)
     stage.ledger.reconfigure(0, retry_s=1.0)
@@ -58,7 +58,7 @@ def test_a_new_period_counts_from_the_next_time_on(stage: LedgerSetup) -> None:
     assert stage.demands_on("one") == [("two", t) for t in (0.0, 0.5, 1.5, 2.5)]
 
 
-def test_what_is_wrong_or_the_same_changes_nothing(stage: LedgerSetup) -> None:
+def test_invalid_or_unchanged_settings_change_nothing(stage: LedgerSetup) -> None:
     before = stage.ledger.cfg
     with pytest.raises(BadInput, match="overtake_s is nan s"):
         stage.ledger.reconfigure(0, preemption="by_priority", overtake_s=float("nan"))

@@ -1,4 +1,4 @@
-"""Nobody is asked, or loses anything, for what it asks for again itself (RM-17)."""
+"""An owner's request for what it holds causes no demand and no loss (RM-17)."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def stage(request: pytest.FixtureRequest) -> LedgerSetup:
 @pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
 @pytest.mark.parametrize("wanted", ["HeadYaw", "Head", "Motors"])
 @pytest.mark.parametrize("timeout_s", [0.0, 1.0])
-def test_a_second_request_is_denied_and_the_first_token_stays(
+def test_repeated_request_fails_and_the_first_token_stays_valid(
     stage: LedgerSetup, policy: object, wanted: str, timeout_s: float
 ) -> None:
     stage.owner("dance", policy=policy)
@@ -48,7 +48,9 @@ def test_a_second_request_is_denied_and_the_first_token_stays(
 
 
 @pytest.mark.requirement("RM-17")
-def test_others_are_still_asked_beside_its_own_hold(stage: LedgerSetup) -> None:
+def test_request_overlapping_own_hold_still_asks_other_holders(
+    stage: LedgerSetup,
+) -> None:
     stage.owner("other", policy=StopOnDemand())
     stage.owner("dance")
     stage.take("other", "HeadPitch")

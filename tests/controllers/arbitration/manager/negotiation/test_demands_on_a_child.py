@@ -1,4 +1,4 @@
-"""What strangers and siblings want of a child: it is asked first, then its parent."""
+"""Demands on a child's hold: the child is asked first, then its parent."""
 
 import pytest
 
@@ -22,7 +22,7 @@ A_AND_B = ("LHand", "TTS")
 
 @pytest.fixture
 def stage() -> LedgerSetup:
-    """A parent with two children, and a stranger."""
+    """Return a ledger with a parent, two children, and a stranger."""
     stage = LedgerSetup()
     stage.owner("parent")
     stage.owners("child 1", "child 2", parent="parent")
@@ -31,7 +31,7 @@ def stage() -> LedgerSetup:
 
 
 @pytest.mark.requirement("RM-29")
-def test_a_second_child_asks_the_child_that_uses_not_the_parent(
+def test_child_asks_its_sibling_not_the_parent(
     stage: LedgerSetup,
 ) -> None:
     stage.take("parent", *A_AND_B)
@@ -45,7 +45,7 @@ def test_a_second_child_asks_the_child_that_uses_not_the_parent(
 
 
 @pytest.mark.requirement("RM-31")
-def test_a_stranger_gets_it_only_if_child_and_parent_agree_child_first() -> None:
+def test_stranger_asks_the_child_before_the_parent() -> None:
     order: list[str] = []
     stage = LedgerSetup()
     for name, above in (("parent", None), ("child", "parent"), ("stranger", None)):
@@ -58,7 +58,7 @@ def test_a_stranger_gets_it_only_if_child_and_parent_agree_child_first() -> None
 
 
 @pytest.mark.requirement("RM-31", "RM-37")
-def test_a_child_that_pauses_does_so_though_its_parent_stops() -> None:
+def test_child_is_paused_although_its_parent_stops() -> None:
     stage = LedgerSetup()
     stage.owner("parent", policy=StopOnDemand())
     stage.owner("child", parent="parent", policy=PauseOnDemand())
@@ -73,7 +73,7 @@ def test_a_child_that_pauses_does_so_though_its_parent_stops() -> None:
 
 
 @pytest.mark.requirement("RM-26")
-def test_a_child_may_not_keep_what_its_parent_wants_to_keep_later(
+def test_parent_cannot_take_from_its_child_without_consent(
     stage: LedgerSetup,
 ) -> None:
     stage.take("child 1", "TTS")
