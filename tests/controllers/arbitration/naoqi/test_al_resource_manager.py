@@ -1,4 +1,4 @@
-"""The calls of the later service, over the same ledger."""
+"""Calls of ALResourceManager on the same ledger."""
 
 import inspect
 
@@ -49,7 +49,7 @@ def calls(ledger: Ledger) -> ResourceCalls:
 
 
 @pytest.mark.requirement("RM-13")
-def test_every_published_call_is_there_with_its_parameters() -> None:
+def test_all_published_calls_have_their_parameters() -> None:
     found = {
         name: list(inspect.signature(call).parameters)[1:]
         for name, call in inspect.getmembers(ResourceCalls, inspect.isfunction)
@@ -60,7 +60,7 @@ def test_every_published_call_is_there_with_its_parameters() -> None:
 
 
 @pytest.mark.requirement("RM-5", "RM-9")
-def test_a_parent_and_its_child_exclude_each_other_but_in_one_request(
+def test_parent_and_child_exclude_each_other_between_requests(
     calls: ResourceCalls,
 ) -> None:
     calls.acquireResourcesTree(["Arms", "LHand"], "wave", "", 0)
@@ -74,7 +74,7 @@ def test_a_parent_and_its_child_exclude_each_other_but_in_one_request(
 
 
 @pytest.mark.requirement("RM-47", "RM-48")
-def test_the_optional_call_says_what_it_got(calls: ResourceCalls) -> None:
+def test_optional_call_returns_what_was_granted(calls: ResourceCalls) -> None:
     calls.acquireResource("LKneePitch", "walk", "", 0)
     wish = (["TTS", "Right arm"], "greet", "", 0, ["Left leg", "Right leg"])
     assert calls.waitForOptionalResourcesTree(*wish) == [
@@ -92,7 +92,7 @@ def test_the_optional_call_says_what_it_got(calls: ResourceCalls) -> None:
     assert calls.isResourceFree("Chest")
 
 
-def test_free_means_that_nobody_has_it_or_a_part_of_it(
+def test_resource_is_free_if_no_part_of_it_is_held(
     calls: ResourceCalls, ledger: Ledger
 ) -> None:
     calls.acquireResource("HeadYaw", "look", "", 0)
@@ -109,9 +109,7 @@ def test_free_means_that_nobody_has_it_or_a_part_of_it(
 
 
 @pytest.mark.requirement("RM-41", "RM-62")
-def test_the_owners_are_listed_with_virtual_ones(
-    calls: ResourceCalls, ledger: Ledger
-) -> None:
+def test_owners_include_virtual_ones(calls: ResourceCalls, ledger: Ledger) -> None:
     ledger.freeze(["Left leg"], "RobotModel", 0)
     calls.acquireResource("HeadYaw", "look", "", 0)
     owners = calls.ownersGet()
@@ -121,7 +119,7 @@ def test_the_owners_are_listed_with_virtual_ones(
 
 
 @pytest.mark.requirement("RM-51", "RM-52")
-def test_a_state_is_free_while_it_is_enabled(calls: ResourceCalls) -> None:
+def test_state_is_free_while_it_is_enabled(calls: ResourceCalls) -> None:
     assert not calls.isResourceFree("Stand")
     calls.enableStateResource("Stand", True)
     assert calls.checkStateResourceFree(["Stand"])
@@ -130,7 +128,7 @@ def test_a_state_is_free_while_it_is_enabled(calls: ResourceCalls) -> None:
     assert calls.isResourceFree("Stand")
     calls.enableStateResource("Sit", True)
     assert (calls.isResourceFree("Stand"), calls.isResourceFree("Sit")) == (False, True)
-    calls.enableStateResource("Stand", False)  # was not on: nothing changes
+    calls.enableStateResource("Stand", False)  # was not active: no change
     assert calls.isResourceFree("Sit")
     calls.enableStateResource("Sit", False)
     assert not calls.isResourceFree("Sit")
@@ -139,7 +137,7 @@ def test_a_state_is_free_while_it_is_enabled(calls: ResourceCalls) -> None:
 
 
 @pytest.mark.requirement("RM-15", "RM-60")
-def test_resources_come_and_go(calls: ResourceCalls) -> None:
+def test_resources_can_be_created_and_deleted(calls: ResourceCalls) -> None:
     calls.createResource("Toys", "")
     calls.createResourcesList(["ball", "cube"], "Toys")
     assert [node.name for node in calls.getResources().children][-1] == "Toys"
@@ -154,14 +152,14 @@ def test_resources_come_and_go(calls: ResourceCalls) -> None:
         calls.isResourceFree("ball")
 
 
-def test_a_list_is_created_whole_or_not_at_all(calls: ResourceCalls) -> None:
+def test_list_is_created_whole_or_not_at_all(calls: ResourceCalls) -> None:
     with pytest.raises(BadInput, match="'HeadYaw' already exists"):
         calls.createResourcesList(["ball", "HeadYaw"], "")
     with pytest.raises(UnknownName):
         calls.isResourceFree("ball")
 
 
-def test_a_group_holds_what_is_below_it_and_not_itself(
+def test_group_contains_its_descendants_but_not_itself(
     calls: ResourceCalls,
 ) -> None:
     assert calls.isInGroup("All motors", "LHand")
@@ -172,7 +170,7 @@ def test_a_group_holds_what_is_below_it_and_not_itself(
         calls.isInGroup("Haed", "HeadYaw")
 
 
-def test_one_text_in_the_place_of_several_names_is_named(
+def test_string_instead_of_a_list_of_names_is_rejected(
     calls: ResourceCalls,
 ) -> None:
     for call in (

@@ -1,4 +1,4 @@
-"""Forged answers, errors that bite, and what they must not reach."""
+"""Forged answers, unusual exceptions, and callbacks that change the ledger."""
 
 import contextlib
 from collections.abc import Callable
@@ -44,7 +44,7 @@ from tests.controllers.arbitration.ledger_setup import (
 
 
 def forged(**parts: object) -> Answer:
-    """Return an answer that nobody checked: a copy, or what a wire made of it."""
+    """Return an answer that bypasses validation, like one from a copy or a wire."""
     answer = Answer(kind=AnswerKind.YIELD)
     for name, value in parts.items():
         object.__setattr__(answer, name, value)
@@ -65,8 +65,8 @@ FORGED = {
 
 @pytest.mark.requirement("RM-32", "RM-36")
 @pytest.mark.parametrize("answer", FORGED.values(), ids=FORGED)
-def test_a_forged_answer_keeps_and_its_owner_is_told(answer: Answer) -> None:
-    """Not the asker, which has done nothing wrong."""
+def test_forged_answer_counts_as_keep_and_its_owner_is_notified(answer: Answer) -> None:
+    """The requester gets no error; it made no mistake."""
     stage = LedgerSetup()
     stage.owner("holder", policy=CallbackOnDemand(lambda demand: answer))
     stage.owner("asker")
@@ -78,7 +78,7 @@ def test_a_forged_answer_keeps_and_its_owner_is_told(answer: Answer) -> None:
     assert outcome_of(ticket).kind is OutcomeKind.TIMED_OUT
 
 
-def test_an_unchecked_plain_keep_keeps() -> None:
+def test_unchecked_answer_keep_keeps() -> None:
     stage = LedgerSetup()
     answer = forged(kind="keep")
     stage.owner("holder", policy=CallbackOnDemand(lambda demand: answer))
@@ -89,8 +89,8 @@ def test_an_unchecked_plain_keep_keeps() -> None:
     assert not stage.told("holder", NoticeKind.RAISED)
 
 
-def test_a_demand_is_answered_in_the_trace_if_its_policy_ends_the_program() -> None:
-    """And asked again: time goes on for who catches it."""
+def test_demand_is_answered_in_the_trace_on_keyboard_interrupt() -> None:
+    """After the exception is caught, the demand is repeated as usual."""
     stage = LedgerSetup()
 
     def end(demand: Demand) -> Answer:
@@ -111,13 +111,13 @@ def test_a_demand_is_answered_in_the_trace_if_its_policy_ends_the_program() -> N
 
 
 class NeitherError(Exception):
-    """An error that is neither true nor false."""
+    """Exception whose truth value raises an error."""
 
     def __bool__(self) -> bool:
         raise RuntimeError("neither")
 
 
-def test_an_error_without_a_truth_silences_nobody() -> None:
+def test_exception_without_truth_value_reaches_all_listeners() -> None:
     stage = LedgerSetup()
     stage.owner("a")
     heard: list[Event] = []
@@ -127,7 +127,7 @@ def test_an_error_without_a_truth_silences_nobody() -> None:
 
     stage.ledger.listeners[:0] = [raising]
     stage.ledger.listeners.append(heard.append)
-    with contextlib.suppress(RuntimeError):  # as a caller would see it
+    with contextlib.suppress(RuntimeError):  # as raised to the caller
         stage.take("a", "TTS")
     with contextlib.suppress(NeitherError, BadInput):
         stage.until(0.1)
@@ -135,21 +135,21 @@ def test_an_error_without_a_truth_silences_nobody() -> None:
 
 
 class HalfError(Exception):
-    """An error in whose words there is half a character."""
+    """Exception whose repr contains a lone surrogate."""
 
     def __repr__(self) -> str:
         return "half \ud800"
 
 
 class EndingError(Exception):
-    """An error that ends what reads it."""
+    """Exception whose repr raises GeneratorExit."""
 
     def __repr__(self) -> str:
         raise GeneratorExit
 
 
 @pytest.mark.parametrize("fault", [HalfError(), EndingError()])
-def test_the_words_of_an_error_can_be_written(fault: Exception) -> None:
+def test_exception_text_can_be_encoded(fault: Exception) -> None:
     stage = LedgerSetup()
 
     def raising(demand: Demand) -> None:
@@ -163,11 +163,11 @@ def test_the_words_of_an_error_can_be_written(fault: Exception) -> None:
     assert stage.told("holder", NoticeKind.RAISED)[0].error
 
 
-# -- odd values ------------------------------------------------------------------------
+# -- invalid values --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [[], {}, None, 5, "half \ud800"])
-def test_an_odd_name_is_known_to_nobody(name: Any) -> None:
+def test_invalid_owner_name_is_rejected(name: Any) -> None:
     stage = LedgerSetup()
     with pytest.raises(BadInput, match="name of an owner"):
         stage.ledger.knows(name)
@@ -176,7 +176,7 @@ def test_an_odd_name_is_known_to_nobody(name: Any) -> None:
 
 
 @pytest.mark.parametrize("names", [None, 5, "TTS", {"TTS"}, [[]], ()])
-def test_odd_names_are_not_lent_nor_given_back(names: Any) -> None:
+def test_invalid_names_cannot_be_lent_or_released(names: Any) -> None:
     stage = LedgerSetup()
     stage.owner("a")
     token = stage.take("a", "TTS", "RArm")
@@ -193,10 +193,10 @@ def test_odd_names_are_not_lent_nor_given_back(names: Any) -> None:
             stage.ledger.recall(token, stage.tick, names)
 
 
-# -- signs of life, and what is lent ---------------------------------------------------
+# -- signs of life, and lending --------------------------------------------------------
 
 
-def test_a_refused_right_is_no_sign_of_life() -> None:
+def test_rejected_permission_is_no_sign_of_life() -> None:
     stage = LedgerSetup()
     stage.owner("a", time_to_live_s=1.0)
     stage.owner("b")
@@ -208,7 +208,7 @@ def test_a_refused_right_is_no_sign_of_life() -> None:
     assert stage.holders("TTS") == ()
 
 
-def test_a_right_that_is_granted_is_a_sign_of_life_in_the_trace() -> None:
+def test_granted_permission_is_a_sign_of_life() -> None:
     device = Device(kind=DeviceKind.MOTOR, names=("HeadYaw",))
     stage = LedgerSetup(
         node("root", ResourceNode(name="Yaw", device=device), node("TTS"))
@@ -224,8 +224,8 @@ def test_a_right_that_is_granted_is_a_sign_of_life_in_the_trace() -> None:
 
 
 @pytest.mark.requirement("SY-27")
-def test_what_is_lent_is_not_removed() -> None:
-    """It is promised, though free."""
+def test_lent_resource_cannot_be_removed() -> None:
+    """Although it is free, it has been promised."""
     stage = LedgerSetup()
     stage.owner("a")
     token = stage.take("a", "TTS", "RArm")
@@ -238,7 +238,7 @@ def test_what_is_lent_is_not_removed() -> None:
 
 
 @pytest.mark.requirement("SY-27")
-def test_who_may_ask_for_less_now_recalls_all_the_same() -> None:
+def test_recall_ignores_a_lowered_priority_limit() -> None:
     stage = LedgerSetup()
     stage.owner("a", priority=5)
     token = stage.take("a", "TTS", "RArm")
@@ -250,7 +250,7 @@ def test_who_may_ask_for_less_now_recalls_all_the_same() -> None:
 
 
 @pytest.mark.requirement("SY-27")
-def test_who_is_gone_by_then_recalls_nothing() -> None:
+def test_expired_owner_cannot_recall() -> None:
     stage = LedgerSetup()
     stage.owner("a", time_to_live_s=1.0)
     token = stage.take("a", "TTS", "RArm")
@@ -261,11 +261,11 @@ def test_who_is_gone_by_then_recalls_nothing() -> None:
     assert stage.ledger.waiting == ()
 
 
-# -- a front for a loop ----------------------------------------------------------------
+# -- a front that runs a loop ----------------------------------------------------------
 
 
-def test_who_is_interrupted_at_its_grant_holds_nothing() -> None:
-    """What another one's listener raises comes while the grant is on its way."""
+def test_owner_interrupted_at_its_grant_holds_nothing() -> None:
+    """Another listener raises an exception during the grant."""
     stage = LedgerSetup()
     stage.owners("holder", "asker")
     held = stage.take("holder", "TTS")
@@ -273,16 +273,16 @@ def test_who_is_interrupted_at_its_grant_holds_nothing() -> None:
 
     def go_on() -> None:
         stage.release(held)
-        raise ValueError("another one's")
+        raise ValueError("other listener")
 
     front = LedgerFront(stage.ledger, go_on)
-    with pytest.raises(ValueError, match="another one's"):
+    with pytest.raises(ValueError, match="other listener"):
         front.take(Request(owner="asker", resources=("TTS",), add_to=mine))
     assert stage.holders("TTS") == ()
     assert stage.holders("HeadYaw") == ("asker",)
 
 
-def test_nobody_waits_for_a_ticket_of_elsewhere() -> None:
+def test_waiting_for_a_foreign_ticket_is_rejected() -> None:
     stage = LedgerSetup()
     stage.owners("holder", "asker")
     stage.take("holder", "TTS")
@@ -296,7 +296,7 @@ def test_nobody_waits_for_a_ticket_of_elsewhere() -> None:
     assert front.wait(real).kind is OutcomeKind.TIMED_OUT
 
 
-def test_a_ledger_says_what_a_listener_raised_before_it_was_handed_over() -> None:
+def test_ledger_reports_an_earlier_exception_when_it_is_shared() -> None:
     def raising(event: Event) -> None:
         raise TestbedError("early")
 
@@ -306,8 +306,8 @@ def test_a_ledger_says_what_a_listener_raised_before_it_was_handed_over() -> Non
     ledger.advance(1)
 
 
-class Alike:
-    """A listener that says that it equals everything."""
+class EqualToAll:
+    """Listener that equals every object."""
 
     def __init__(self) -> None:
         self.heard: list[Event] = []
@@ -323,9 +323,9 @@ class Alike:
 
 
 @pytest.mark.requirement("RM-33")
-def test_a_listener_that_equals_all_keeps_no_owner_from_its_hook() -> None:
+def test_listener_equal_to_all_does_not_suppress_a_hook() -> None:
     stage, lost = LedgerSetup(), list[object]()
-    stage.ledger.listeners[:0] = [Alike()]
+    stage.ledger.listeners[:0] = [EqualToAll()]
     stage.owner("a", on_lost=lost.append)
     stage.take("a", "TTS")
     stage.ledger.freeze(["TTS"], "broken", 0)
@@ -333,17 +333,17 @@ def test_a_listener_that_equals_all_keeps_no_owner_from_its_hook() -> None:
 
 
 @pytest.mark.requirement("RM-33")
-def test_a_listener_that_equals_all_is_posted_as_others_are() -> None:
-    """It is none of the project's, which are told under the lock of a shared ledger."""
-    ledger, alike, posted = Ledger(ResourceTree(BODY)), Alike(), list[object]()
-    ledger.listeners.append(alike)
+def test_listener_equal_to_all_is_posted_to_the_executor() -> None:
+    """Only direct listeners are called under the lock of a shared ledger."""
+    ledger, equal, posted = Ledger(ResourceTree(BODY)), EqualToAll(), list[object]()
+    ledger.listeners.append(equal)
     ledger.add_direct_listener(lambda event: None)
     ledger.set_executor(lambda *_: None, lambda one, event: posted.append(one))
     ledger.advance(1)
-    assert [one is alike for one in posted] == [True]
-    assert not alike.heard
+    assert [one is equal for one in posted] == [True]
+    assert not equal.heard
     ledger.add_owner(Owner(name="a", on_lost=lambda lost: None), 1)
-    assert not ledger.is_hook(alike, "a")
+    assert not ledger.is_hook(equal, "a")
 
 
 Change = Callable[[Ledger], object]
@@ -378,10 +378,10 @@ CHANGES: dict[str, list[Change]] = {
 @pytest.mark.requirement("RM-53")
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("yields", [True, False])
-def test_a_policy_changes_the_states_that_it_is_asked_about(
+def test_policy_may_change_the_states_during_a_demand(
     change: str, yields: bool
 ) -> None:
-    """The ledger stays whole, and nobody loses a state about which it was not asked."""
+    """The ledger stays consistent, and no other state is lost without a demand."""
     stage = LedgerSetup()
     ledger = stage.ledger
     for name in ("Sit", "Back"):
@@ -417,5 +417,5 @@ def test_a_policy_changes_the_states_that_it_is_asked_about(
     if change == "falls":
         assert outcome_of(lying).is_granted
         assert result is False
-        assert stage.holders("Back") == ("lying",), "it keeps, and nobody asked it"
+        assert stage.holders("Back") == ("lying",), "kept without a demand"
     assert not stage.checker.finish()

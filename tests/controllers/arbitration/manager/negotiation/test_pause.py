@@ -1,4 +1,4 @@
-"""A holder that pauses, and goes on with the same set when the taker is done."""
+"""Pause: a holder resumes with the same set when the other owner releases it."""
 
 import pytest
 
@@ -26,7 +26,7 @@ from tests.controllers.arbitration.ledger_setup import (
 
 
 def stage_with(policy: ConflictPolicy) -> LedgerSetup:
-    """Return a stage on which a dancer with this policy has the head and the voice."""
+    """Return a ledger whose dancer has this policy, with two other owners."""
     stage = LedgerSetup()
     stage.owner("dancer", policy=policy)
     stage.owners("asker", "other")
@@ -34,7 +34,7 @@ def stage_with(policy: ConflictPolicy) -> LedgerSetup:
 
 
 @pytest.mark.requirement("RM-37")
-def test_a_pause_ends_with_the_same_set_when_the_taker_frees() -> None:
+def test_pause_ends_with_the_same_set_after_the_release() -> None:
     stage = stage_with(PauseOnDemand())
     paused = stage.take("dancer", *HEAD, "TTS")
     taken = stage.take("asker", "TTS")
@@ -51,7 +51,7 @@ def test_a_pause_ends_with_the_same_set_when_the_taker_frees() -> None:
 
 
 @pytest.mark.requirement("RM-37")
-def test_a_paused_holder_waits_before_those_who_came_after_it() -> None:
+def test_paused_holder_waits_before_later_requests() -> None:
     stage = stage_with(PauseOnDemand())
     stage.take("dancer", *HEAD, "TTS")
     taken = stage.take("asker", "TTS")
@@ -60,13 +60,13 @@ def test_a_paused_holder_waits_before_those_who_came_after_it() -> None:
     stage.at(1.0)
     stage.release(taken)
     assert stage.holders("TTS") == ("dancer",)
-    stage.until(1.0)  # then the other one asks it again, and it pauses once more
+    stage.until(1.0)  # the retry of the other owner pauses it again
     assert end_of(later) == (GRANTED, 1.0)
     assert stage.waiters("TTS") == ("dancer",)
 
 
 @pytest.mark.requirement("RM-37")
-def test_a_pause_without_limit_never_times_out_and_one_with_limit_does() -> None:
+def test_pause_times_out_only_with_a_limit() -> None:
     limits = ((None, None), (3.0, (TIMED_OUT, 3.0)), (0.0, (TIMED_OUT, 0.0)))
     for limit_s, outcome in limits:
         stage = stage_with(PauseOnDemand(resume_timeout_s=limit_s))
@@ -89,7 +89,7 @@ def test_a_pause_without_limit_never_times_out_and_one_with_limit_does() -> None
 
 
 @pytest.mark.requirement("RM-37")
-def test_a_paused_holder_asks_nobody_and_takes_nothing_back() -> None:
+def test_paused_holder_sends_no_demand_and_does_not_preempt() -> None:
     stage = stage_with(PauseOnDemand())
     stage.take("dancer", "TTS")
     stage.take("asker", "TTS", policy=StopOnDemand())
@@ -99,7 +99,7 @@ def test_a_paused_holder_asks_nobody_and_takes_nothing_back() -> None:
 
 
 @pytest.mark.requirement("RM-37")
-def test_a_pause_can_be_given_up() -> None:
+def test_pause_can_be_withdrawn() -> None:
     stage = stage_with(PauseOnDemand())
     stage.take("dancer", "TTS")
     stage.take("asker", "TTS")
@@ -114,7 +114,7 @@ def test_a_pause_can_be_given_up() -> None:
 
 
 @pytest.mark.requirement("RM-37", "AR-20")
-def test_a_pause_of_a_partial_token_waits_for_what_was_taken_only() -> None:
+def test_pause_of_a_partial_token_waits_for_the_lost_leaves() -> None:
     stage = stage_with(PauseOnDemand())
     token = stage.take("dancer", *HEAD, "TTS", loss=Loss.PARTIAL)
     taken = stage.take("asker", "TTS")
@@ -125,7 +125,7 @@ def test_a_pause_of_a_partial_token_waits_for_what_was_taken_only() -> None:
 
 
 @pytest.mark.requirement("RM-37", "AR-20")
-def test_a_pause_that_takes_all_of_a_partial_token_ends_in_a_new_one() -> None:
+def test_pause_of_a_whole_partial_token_ends_with_a_new_token() -> None:
     stage = stage_with(PauseOnDemand())
     token = stage.take("dancer", "TTS", loss=Loss.PARTIAL)
     taken = stage.take("asker", "TTS")

@@ -1,4 +1,4 @@
-"""The holder decides: lock, stop, callback, pause."""
+"""Conflict policies of the holder: lock, stop, callback, pause."""
 
 from importlib.metadata import EntryPoint, EntryPoints
 
@@ -40,7 +40,7 @@ from tests.controllers.arbitration.ledger_setup import (
 
 
 def stage_with(policy: ConflictPolicy) -> LedgerSetup:
-    """Return a stage on which a dancer with this policy has the head and the voice."""
+    """Return a ledger whose dancer has this policy, with two other owners."""
     stage = LedgerSetup()
     stage.owner("dancer", policy=policy)
     stage.owners("asker", "other")
@@ -48,7 +48,7 @@ def stage_with(policy: ConflictPolicy) -> LedgerSetup:
 
 
 @pytest.mark.requirement("RM-32", "RM-33")
-def test_the_holder_is_told_who_asks_for_what_by_its_own_callback() -> None:
+def test_callback_of_the_holder_gets_the_demand() -> None:
     diary = Diary()
     stage = stage_with(CallbackOnDemand(diary))
     token = stage.take("dancer", *HEAD, "TTS")
@@ -68,7 +68,7 @@ def test_the_holder_is_told_who_asks_for_what_by_its_own_callback() -> None:
 
 
 @pytest.mark.requirement("RM-32")
-def test_only_those_in_the_way_are_asked_and_only_once() -> None:
+def test_only_blocking_holders_are_asked_and_only_once() -> None:
     stage = stage_with(Lock())
     stage.take("dancer", *HEAD)
     stage.take("other", "TTS")
@@ -78,7 +78,7 @@ def test_only_those_in_the_way_are_asked_and_only_once() -> None:
 
 
 @pytest.mark.requirement("RM-33")
-def test_the_callback_of_the_request_goes_before_that_of_the_owner() -> None:
+def test_policy_of_the_request_precedes_that_of_the_owner() -> None:
     mine, habit = Diary(), Diary()
     stage = stage_with(CallbackOnDemand(habit))
     stage.take("dancer", "TTS", policy=CallbackOnDemand(mine))
@@ -87,7 +87,7 @@ def test_the_callback_of_the_request_goes_before_that_of_the_owner() -> None:
 
 
 @pytest.mark.requirement("RM-38")
-def test_who_says_nothing_keeps() -> None:
+def test_holder_without_an_answer_keeps() -> None:
     stage = LedgerSetup()
     stage.owners("silent", "asker")
     token = stage.take("silent", "TTS")
@@ -110,7 +110,7 @@ def test_stop_frees_at_once() -> None:
 
 
 @pytest.mark.requirement("RM-35", "RM-39")
-def test_who_needs_time_to_stop_is_told_until_when() -> None:
+def test_holder_that_stops_later_is_notified_of_the_deadline() -> None:
     stage = stage_with(StopOnDemand(within_s=0.25))
     stopping = stage.take("dancer", "LLeg")
     waiting = stage.ask("asker", "LLeg", timeout_s=1.0)
@@ -124,7 +124,7 @@ def test_who_needs_time_to_stop_is_told_until_when() -> None:
 
 
 @pytest.mark.requirement("RM-35", "RM-39")
-def test_a_promise_comes_too_late_for_who_does_not_wait_that_long() -> None:
+def test_promise_beyond_the_requesters_timeout_is_not_used() -> None:
     stage = stage_with(StopOnDemand(within_s=2.0))
     token = stage.take("dancer", "LLeg")
     assert why(stage.ask("asker", "LLeg", timeout_s=0.0)) is Why.BUSY
@@ -135,7 +135,7 @@ def test_a_promise_comes_too_late_for_who_does_not_wait_that_long() -> None:
 
 
 @pytest.mark.requirement("RM-32", "RM-35")
-def test_nobody_gives_way_in_vain() -> None:
+def test_holder_keeps_resource_if_requester_still_cannot_start() -> None:
     stage = stage_with(StopOnDemand())
     token = stage.take("dancer", "TTS")
     stage.take("other", "LHand")
@@ -147,13 +147,13 @@ def test_nobody_gives_way_in_vain() -> None:
 
 
 @pytest.mark.requirement("RM-36")
-def test_code_of_the_user_may_release_inside_the_callback() -> None:
+def test_callback_may_release_the_resource() -> None:
     stage = LedgerSetup()
 
-    def let_go(demand: Demand) -> None:
+    def release_legs(demand: Demand) -> None:
         stage.ledger.release(token, demand.tick)
 
-    stage.owner("dancer", policy=CallbackOnDemand(let_go))
+    stage.owner("dancer", policy=CallbackOnDemand(release_legs))
     stage.owner("asker")
     token = stage.take("dancer", "Legs")
     stage.at(0.4)
@@ -162,7 +162,7 @@ def test_code_of_the_user_may_release_inside_the_callback() -> None:
 
 
 @pytest.mark.requirement("RM-36")
-def test_a_callback_that_never_comes_to_its_end_is_ended_by_its_limit() -> None:
+def test_callback_that_never_ends_yields_at_its_limit() -> None:
     stage = stage_with(CallbackOnDemand(Diary(), limit_s=0.8))
     stage.take("dancer", "Legs")
     waiting = stage.ask("asker", "Legs", timeout_s=5.0)
@@ -171,7 +171,7 @@ def test_a_callback_that_never_comes_to_its_end_is_ended_by_its_limit() -> None:
 
 
 @pytest.mark.requirement("RM-36", "RM-39")
-def test_a_callback_that_raises_keeps() -> None:
+def test_callback_that_raises_keeps() -> None:
     def fail(demand: Demand) -> Answer:
         raise RuntimeError("the dance has a hole")
 
@@ -187,7 +187,7 @@ def test_a_callback_that_raises_keeps() -> None:
 
 
 @pytest.mark.requirement("RM-32", "RM-39")
-def test_a_holder_may_change_its_mind_at_the_next_time_of_asking() -> None:
+def test_holder_may_change_its_answer_at_the_next_retry() -> None:
     diary = Diary()
     stage = stage_with(CallbackOnDemand(diary))
     stage.take("dancer", "TTS")
@@ -200,7 +200,7 @@ def test_a_holder_may_change_its_mind_at_the_next_time_of_asking() -> None:
 
 
 @pytest.mark.requirement("RM-19", "RM-32")
-def test_a_holder_with_something_new_to_say_is_asked_before_its_time() -> None:
+def test_holder_can_be_notified_again_before_the_retry() -> None:
     diary = Diary()
     stage = stage_with(CallbackOnDemand(diary))
     stage.take("dancer", "TTS")
@@ -209,12 +209,12 @@ def test_a_holder_with_something_new_to_say_is_asked_before_its_time() -> None:
     stage.at(0.2)
     stage.ledger.notify_blockers(waiting.number, stage.tick)
     assert end_of(waiting) == (GRANTED, 0.2)
-    stage.ledger.notify_blockers(waiting.number, stage.tick)  # it waits no more
+    stage.ledger.notify_blockers(waiting.number, stage.tick)  # no longer waiting
     assert len(diary.demands) == 2
 
 
 @pytest.mark.requirement("RM-32")
-def test_a_reader_can_list_the_answers_by_name() -> None:
+def test_policies_are_listed_by_name() -> None:
     assert list(policy_classes()) == ["callback", "lock", "pause", "stop"]
     assert make_policy("stop", within_s=0.5) == StopOnDemand(within_s=0.5)
     with pytest.raises(UnknownName, match="Did you mean 'pause'"):
@@ -233,7 +233,7 @@ class Polite(StopOnDemand):
         (f"{__name__}:Polite", "has the `name` 'polite'; register it under that name"),
     ],
 )
-def test_a_broken_package_of_policies_fails_alone(
+def test_invalid_policy_package_does_not_affect_others(
     monkeypatch: pytest.MonkeyPatch, value: str, says: str
 ) -> None:
     points = EntryPoints((EntryPoint("rude", value, policies.POLICIES),))
@@ -247,7 +247,7 @@ def test_a_broken_package_of_policies_fails_alone(
         policy_classes.cache_clear()
 
 
-def test_all_holders_give_way_or_none() -> None:
+def test_all_holders_yield_at_once() -> None:
     stage = stage_with(StopOnDemand(within_s=0.1))
     stage.take("dancer", "TTS")
     stage.take("other", "LHand", policy=PauseOnDemand(within_s=0.3))

@@ -1,4 +1,4 @@
-"""A promise to give way later: called in when it helps, else the holder may keep on."""
+"""Promises to yield later: used when they help, otherwise cancelled."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def stage_with_a_dancer() -> LedgerSetup:
 
 
 @pytest.mark.requirement("RM-35", "RM-39")
-def test_who_asked_and_gave_up_lets_the_holder_keep_on() -> None:
+def test_holder_may_keep_on_when_the_request_is_withdrawn() -> None:
     stage = stage_with_a_dancer()
     dancing = stage.take("dancer", "LLeg", "TTS")
     waiting = stage.ask("asker", "LLeg", timeout_s=1.0)
@@ -45,7 +45,7 @@ def test_who_asked_and_gave_up_lets_the_holder_keep_on() -> None:
 
 
 @pytest.mark.requirement("RM-35", "RM-39")
-def test_a_promise_that_does_not_help_any_more_is_not_called_in() -> None:
+def test_promise_that_no_longer_helps_is_cancelled() -> None:
     stage = stage_with_a_dancer()
     stage.take("dancer", "LLeg")
     waiting = stage.ask("asker", "LLeg", "LHand", timeout_s=0.4)
@@ -61,7 +61,7 @@ def test_a_promise_that_does_not_help_any_more_is_not_called_in() -> None:
 
 
 @pytest.mark.requirement("RM-35", "RM-57")
-def test_who_finds_its_share_elsewhere_lets_the_holder_keep_on() -> None:
+def test_promise_is_cancelled_when_another_share_is_granted() -> None:
     stage = stage_with_a_dancer()
     stage.take("dancer", rates={"CPU": 40.0})
     theirs = stage.take("other", rates={"CPU": 60.0})
@@ -77,7 +77,7 @@ def test_who_finds_its_share_elsewhere_lets_the_holder_keep_on() -> None:
 
 
 @pytest.mark.requirement("RM-35", "RM-39")
-def test_who_loses_it_otherwise_is_not_told_to_keep_on() -> None:
+def test_holder_that_loses_the_leaf_gets_no_keep_on_notice() -> None:
     stage = stage_with_a_dancer()
     stage.take("dancer", "LLeg")
     waiting = stage.ask("asker", "LLeg", timeout_s=1.0)
@@ -89,7 +89,7 @@ def test_who_loses_it_otherwise_is_not_told_to_keep_on() -> None:
 
 @pytest.mark.requirement("RM-35", "RM-39")
 @pytest.mark.parametrize(("limit_s", "is_asked"), [(0.25, False), (0.26, True)])
-def test_nobody_is_asked_for_what_comes_when_the_asker_is_gone(
+def test_holder_is_not_asked_to_yield_after_the_timeout(
     limit_s: float, is_asked: bool
 ) -> None:
     stage = stage_with_a_dancer()
@@ -101,24 +101,24 @@ def test_nobody_is_asked_for_what_comes_when_the_asker_is_gone(
 
 
 @pytest.mark.requirement("RM-36")
-def test_a_callback_that_presses_shortens_nobodys_time() -> None:
-    """It has the others asked once more: who promised to these keeps its whole time."""
+def test_repeated_demand_from_a_callback_shortens_no_promise() -> None:
+    """Holders that promised earlier keep their whole time."""
     stage = LedgerSetup()
 
-    def press(demand: Demand) -> Answer:
+    def notify_again(demand: Demand) -> Answer:
         assert demand.request is not None
         stage.ledger.notify_blockers(demand.request, demand.tick)
         return Answer(kind=AnswerKind.YIELD, after_s=0.1)
 
     stage.owner("slow", policy=StopOnDemand(within_s=0.3))
-    stage.owner("pressing", policy=CallbackOnDemand(press))
+    stage.owner("repeating", policy=CallbackOnDemand(notify_again))
     stage.owner("asker")
     stage.take("slow", rates={"CPU": 50.0})
-    stage.take("pressing", rates={"CPU": 50.0})
+    stage.take("repeating", rates={"CPU": 50.0})
     waiting = stage.ask("asker", rates={"CPU": 50.0}, timeout_s=1.0)
     (notice,) = stage.told("slow", YIELD_BY)
     assert notice.until_tick == 30
-    assert stage.told("pressing", YIELD_BY) == []
+    assert stage.told("repeating", YIELD_BY) == []
     stage.until(0.29)
     assert stage.told("slow", LOST) == []
     stage.until(0.3)
@@ -126,12 +126,12 @@ def test_a_callback_that_presses_shortens_nobodys_time() -> None:
 
 
 @pytest.mark.requirement("RM-35", "RM-57")
-def test_shares_are_not_given_up_for_what_fits_without_them() -> None:
+def test_holder_keeps_its_share_if_another_share_suffices() -> None:
     stage = LedgerSetup()
     for name in ("most", "some", "asker"):
         stage.owner(name, policy=StopOnDemand())
     stage.take("most", rates={"CPU": 80.0})
-    stage.take("some", rates={"CPU": 20.0})  # the later one is asked first
+    stage.take("some", rates={"CPU": 20.0})  # the later holder is asked first
     asked = stage.ask("asker", rates={"CPU": 60.0}, timeout_s=0.0)
     assert end_of(asked) == (GRANTED, 0.0)
     assert (stage.held_by("most"), stage.held_by("some")) == ((), ("CPU",))

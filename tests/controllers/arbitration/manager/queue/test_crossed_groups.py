@@ -1,4 +1,4 @@
-"""Two owners who want the same two things, named in opposite order."""
+"""Two owners that request the same two resources in opposite order."""
 
 import random
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def crossed(timeout_s: float) -> tuple[LedgerSetup, Ticket, Ticket]:
 
 
 @pytest.mark.requirement("RM-22", "RM-23", "RM-24")
-def test_crossed_groups_with_time_to_wait() -> None:
+def test_crossed_groups_with_long_timeout_are_both_granted() -> None:
     stage, first, second = crossed(timeout_s=5.0)
     assert end_of(first) == (GRANTED, 0.0)
     for tick in range(200):
@@ -46,7 +46,7 @@ def test_crossed_groups_with_time_to_wait() -> None:
 
 
 @pytest.mark.requirement("RM-20", "RM-23", "RM-24")
-def test_crossed_groups_without_time_to_wait() -> None:
+def test_second_of_crossed_groups_times_out() -> None:
     stage, first, second = crossed(timeout_s=1.0)
     stage.until(1.99)
     assert end_of(second) == (TIMED_OUT, 1.0)
@@ -57,7 +57,7 @@ def test_crossed_groups_without_time_to_wait() -> None:
 
 
 class Robot:
-    """A ledger, a clock, and what the steps of two owners have led to."""
+    """A ledger, a clock, and the holdings of two owners."""
 
     def __init__(self) -> None:
         self.ledger = Ledger(TWO)
@@ -68,7 +68,7 @@ class Robot:
         self.held = dict.fromkeys(CROSSED, 0)
 
     def ask(self, owner: str, *names: str) -> Iterator[None]:
-        """Ask and let others go on until there is an outcome."""
+        """Request resources and yield until there is an outcome."""
         ticket = self.ledger.request(Request(owner=owner, resources=names), self.tick)
         self.tickets.append(ticket)
         while ticket.outcome is None:
@@ -87,7 +87,7 @@ class Robot:
 
 
 class Locks:
-    """The same with a lock on each resource, without a ledger."""
+    """The same interface with one lock per resource, without a ledger."""
 
     def __init__(self) -> None:
         self.owner_of: dict[str, str] = {}
@@ -104,11 +104,11 @@ class Locks:
         self.held[owner] = 0
 
     def pass_time(self) -> None:
-        """Without a ledger nothing happens by itself."""
+        """Do nothing: locks have no timers."""
 
 
 def as_a_group(robot: Robot, owner: str) -> Iterator[None]:
-    """Ask for the set in one request, use it for two steps."""
+    """Request the set in one request and use it for two steps."""
     yield
     yield from robot.ask(owner, *CROSSED[owner])
     yield
@@ -117,7 +117,7 @@ def as_a_group(robot: Robot, owner: str) -> Iterator[None]:
 
 
 def one_by_one(robot: Robot | Locks, owner: str) -> Iterator[None]:
-    """For each resource: request and take. The wrong way."""
+    """Request the resources one after the other (deadlock-prone)."""
     for name in CROSSED[owner]:
         yield
         yield from robot.ask(owner, name)
@@ -133,11 +133,11 @@ def is_one_each(robot: Robot | Locks) -> bool:
 def interleave(
     robot: Robot | Locks, steps: dict[str, Iterator[None]], seed: int
 ) -> int:
-    """Let one owner at a time, drawn at random, make a step, until all are done.
+    """Run the steps of the owners in random order until all are done.
 
     Returns:
-        At how many steps each owner held one resource; without a ledger the first of
-        them is the last, since nobody would go on ever after.
+        Number of steps at which each owner held one resource; with locks, 1 at the
+        first of them, since they would be deadlocked.
     """
     rng = random.Random(seed)
     alive = dict(steps)
@@ -155,7 +155,7 @@ def interleave(
 
 @pytest.mark.slow
 @pytest.mark.requirement("RM-21", "RM-23", "RM-24")
-def test_no_interleaving_of_crossed_groups_gets_stuck() -> None:
+def test_no_interleaving_of_crossed_groups_deadlocks() -> None:
     outcomes = 0
     for seed in range(SEEDS):
         robot = Robot()
@@ -165,8 +165,8 @@ def test_no_interleaving_of_crossed_groups_gets_stuck() -> None:
     assert outcomes == 2 * SEEDS
 
 
-def stuck_naive_ones(seeds: int) -> int:
-    """Return with how many seeds naive locks leave each owner with one resource."""
+def deadlocked_locks(seeds: int) -> int:
+    """Return the number of seeds that deadlock with one lock per resource."""
     stuck = 0
     for seed in range(seeds):
         locks = Locks()
@@ -176,13 +176,13 @@ def stuck_naive_ones(seeds: int) -> int:
 
 
 @pytest.mark.requirement("RM-21", "RM-23")
-def test_naive_locking_gets_stuck_on_the_same_seeds() -> None:
-    assert stuck_naive_ones(SEEDS) == 3739
+def test_locks_deadlock_on_the_same_seeds() -> None:
+    assert deadlocked_locks(SEEDS) == 3739
 
 
 @pytest.mark.requirement("RM-21")
-def test_even_naive_owners_do_not_get_stuck_with_a_ledger() -> None:
-    """The request that would close the circle is denied; all others end."""
+def test_single_requests_with_a_ledger_do_not_deadlock() -> None:
+    """The request that would close the cycle is denied; all others end."""
     seeds = 2000
     whys: list[Why | None] = []
     for seed in range(seeds):
@@ -192,4 +192,4 @@ def test_even_naive_owners_do_not_get_stuck_with_a_ledger() -> None:
         whys += [outcome_of(ticket).why for ticket in robot.tickets]
     assert len(whys) == 4 * seeds
     assert set(whys) == {None, Why.DEADLOCK}
-    assert whys.count(Why.DEADLOCK) == stuck_naive_ones(seeds)
+    assert whys.count(Why.DEADLOCK) == deadlocked_locks(seeds)

@@ -1,4 +1,4 @@
-"""Nobody waits in a circle: the last request of one is denied."""
+"""Deadlock detection: the last request of a cycle is denied."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def stage() -> LedgerSetup:
 
 
 @pytest.mark.requirement("RM-21")
-def test_the_request_that_would_close_a_circle_is_denied(stage: LedgerSetup) -> None:
+def test_request_that_would_close_a_cycle_is_denied(stage: LedgerSetup) -> None:
     stage.take("MoveHead1", "TTS")
     yaw = stage.take("MoveHead2", "HeadYaw")
     waiting = stage.ask("MoveHead1", "HeadYaw")
@@ -33,7 +33,7 @@ def test_the_request_that_would_close_a_circle_is_denied(stage: LedgerSetup) -> 
 
 
 @pytest.mark.requirement("RM-21")
-def test_a_circle_of_three_is_seen_too(stage: LedgerSetup) -> None:
+def test_cycle_of_three_owners_is_detected(stage: LedgerSetup) -> None:
     stage.take("MoveHead1", "HeadYaw")
     stage.take("MoveHead2", "HeadPitch")
     third = stage.take("MoveHead3", "TTS")
@@ -44,19 +44,19 @@ def test_a_circle_of_three_is_seen_too(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-21")
-def test_a_circle_through_the_queue_is_seen_too(stage: LedgerSetup) -> None:
+def test_cycle_through_the_queue_is_detected(stage: LedgerSetup) -> None:
     stage.take("MoveHead1", "TTS")
     stage.take("MoveHead2", "HeadYaw")
     stage.ask("MoveHead3", "HeadYaw", "HeadPitch")
-    stage.ask("MoveHead1", "HeadPitch")  # behind MoveHead3, who waits for MoveHead2
+    stage.ask("MoveHead1", "HeadPitch")  # behind MoveHead3, which waits for MoveHead2
     assert why(stage.ask("MoveHead2", "TTS")) is Why.DEADLOCK
 
 
 @pytest.mark.requirement("RM-21", "AR-13")
-def test_a_circle_closed_by_who_goes_before_in_the_queue_is_seen_too(
+def test_cycle_closed_by_a_higher_priority_request_is_detected(
     stage: LedgerSetup,
 ) -> None:
-    """The later one in the queue is denied, though it came earlier."""
+    """The request of lower priority is denied, although it came earlier."""
     stage.take("MoveHead1", "HeadYaw")
     stage.take("MoveHead2", "LHand")
     low = stage.ask("MoveHead2", "HeadYaw", priority=0)
@@ -66,7 +66,7 @@ def test_a_circle_closed_by_who_goes_before_in_the_queue_is_seen_too(
 
 
 @pytest.mark.requirement("RM-21")
-def test_a_circle_is_seen_after_another_token_of_the_owner_has_ended(
+def test_cycle_is_detected_after_a_release_of_another_token(
     stage: LedgerSetup,
 ) -> None:
     stage.take("MoveHead1", "TTS")
@@ -79,7 +79,7 @@ def test_a_circle_is_seen_after_another_token_of_the_owner_has_ended(
 
 
 @pytest.mark.requirement("RM-21")
-def test_a_circle_closed_by_a_grant_is_seen_too(stage: LedgerSetup) -> None:
+def test_cycle_closed_by_a_grant_is_detected(stage: LedgerSetup) -> None:
     stage.take("MoveHead2", "HeadYaw")
     pitch = stage.take("MoveHead3", "HeadPitch")
     yaw = stage.ask("MoveHead1", "HeadYaw")
@@ -93,15 +93,15 @@ def test_a_circle_closed_by_a_grant_is_seen_too(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-21")
-def test_who_asks_for_what_it_uses_itself_is_denied(stage: LedgerSetup) -> None:
+def test_request_for_an_own_hold_is_denied_as_deadlock(stage: LedgerSetup) -> None:
     stage.take("MoveHead1", "HeadYaw")
     assert why(stage.ask("MoveHead1", "HeadYaw")) is Why.DEADLOCK
     assert stage.held_by("MoveHead1") == ("HeadYaw",)
 
 
 @pytest.mark.requirement("RM-21", "AR-13")
-def test_a_circle_through_who_goes_before_in_every_queue_is_seen_too() -> None:
-    """Somebody stands behind it at each leaf, and nobody waits for what it holds."""
+def test_cycle_through_the_first_request_of_all_queues() -> None:
+    """A request waits behind it at each leaf; it holds nothing itself."""
     stage = LedgerSetup(overtake_s=0.0)
     stage.owners("see", "wave", "talk", "next", "first")
     stage.take("see", "HeadYaw")

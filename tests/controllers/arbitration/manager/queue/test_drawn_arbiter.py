@@ -1,4 +1,4 @@
-"""The drawn example of the arbiter: C, B and A, their tokens and their commands."""
+"""Example of the arbiter patent: owners A, B and C, their tokens and commands."""
 
 from collections.abc import Iterator
 
@@ -33,9 +33,9 @@ TREE = ResourceTree(
 
 
 class DrawnArbiter:
-    """The drawn start: C and B have their tokens, and A is about to ask.
+    """Start of the example: C and B have tokens; A has not requested yet.
 
-    The random halves are fixed; the drawing's C has 002 and its B has 003.
+    The random halves are fixed; in the drawing C has 002 and B has 003.
     """
 
     def __init__(self, loss: Loss) -> None:
@@ -80,7 +80,7 @@ class DrawnArbiter:
         self.ledger.release(token, self.tick, names or None)
 
     def covers(self, token: Token) -> set[str]:
-        """Return where commands with a token would be executed."""
+        """Return the leaves that a token may command."""
         leaves = self.ledger.tree.all_leaves
         return {leaf for leaf in leaves if self.ledger.authorise(token, leaf) is None}
 
@@ -100,19 +100,21 @@ def drawn() -> DrawnArbiter:
 
 @pytest.fixture
 def a(drawn: DrawnArbiter) -> Token:
-    """The token that A gets."""
+    """Return the token of A."""
     return drawn.ask("A", "head", "vision", "base").token
 
 
 @pytest.mark.requirement("AR-7", "AR-29")
-def test_the_start_is_as_drawn(drawn: DrawnArbiter) -> None:
+def test_start_has_the_tokens_of_the_drawing(drawn: DrawnArbiter) -> None:
     assert (six_digits(drawn.c), six_digits(drawn.b)) == ("432002", "526003")
     assert drawn.covers(drawn.c) == {"left arm"}
     assert drawn.covers(drawn.b) == {"head", "vision", "speaker"}
 
 
 @pytest.mark.requirement("AR-14", "AR-18", "AR-19", "AR-29", "AR-30")
-def test_the_higher_priority_gets_its_three(drawn: DrawnArbiter, a: Token) -> None:
+def test_higher_priority_is_granted_its_three_resources(
+    drawn: DrawnArbiter, a: Token
+) -> None:
     assert six_digits(a) == "933004"
     assert drawn.covers(a) == {"head", "vision", "base"}
     assert drawn.ledger.authorise(drawn.b, "speaker") is Refusal.REVOKED
@@ -122,7 +124,7 @@ def test_the_higher_priority_gets_its_three(drawn: DrawnArbiter, a: Token) -> No
 
 
 @pytest.mark.requirement("AR-9", "AR-10", "AR-11", "AR-12", "AR-31")
-def test_commands_after_it(drawn: DrawnArbiter, a: Token) -> None:
+def test_commands_are_authorised_by_token(drawn: DrawnArbiter, a: Token) -> None:
     never_issued = a._replace(sequence=5)
     assert six_digits(never_issued) == "933005"
     commands = [
@@ -139,7 +141,7 @@ def test_commands_after_it(drawn: DrawnArbiter, a: Token) -> None:
 
 @pytest.mark.requirement("AR-15", "AR-21", "AR-22")
 @pytest.mark.parametrize("tie", list(AskerTie))
-def test_an_equal_is_denied_and_nothing_changes(
+def test_equal_priority_is_denied_and_changes_nothing(
     drawn: DrawnArbiter, a: Token, tie: AskerTie
 ) -> None:
     denied = outcome_of(drawn.ask("D", "head", tie=tie))
@@ -149,7 +151,7 @@ def test_an_equal_is_denied_and_nothing_changes(
 
 
 @pytest.mark.requirement("AR-16")
-def test_a_partial_grant_gives_the_free_ones_and_names_the_others(
+def test_partial_grant_gives_the_free_names_and_lists_others(
     drawn: DrawnArbiter, a: Token
 ) -> None:
     outcome = outcome_of(drawn.ask("E", optional=("left arm", "speaker")))
@@ -160,7 +162,7 @@ def test_a_partial_grant_gives_the_free_ones_and_names_the_others(
 
 
 @pytest.mark.requirement("AR-24", "AR-25", "AR-26", "AR-32")
-def test_the_base_is_given_back_then_all(drawn: DrawnArbiter, a: Token) -> None:
+def test_release_of_base_and_then_of_all(drawn: DrawnArbiter, a: Token) -> None:
     drawn.ask("E", optional=("left arm", "speaker"))
     drawn.release(a, "base")
     assert drawn.covers(a) == {"head", "vision"}
@@ -175,7 +177,7 @@ def test_the_base_is_given_back_then_all(drawn: DrawnArbiter, a: Token) -> None:
 
 
 @pytest.mark.requirement("AR-20")
-def test_under_the_partial_rule_the_speaker_stays() -> None:
+def test_partial_loss_keeps_the_speaker() -> None:
     drawn = DrawnArbiter(Loss.PARTIAL)
     assert outcome_of(drawn.ask("A", "head", "vision", "base")).is_granted
     assert drawn.covers(drawn.b) == {"speaker"}

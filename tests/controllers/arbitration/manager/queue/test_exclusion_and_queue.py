@@ -1,4 +1,4 @@
-"""One owner each, served in the order of arrival, every wait with its end."""
+"""Exclusive resources: one owner, first come first served, waits with timeouts."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def stage() -> LedgerSetup:
 
 
 @pytest.mark.requirement("RM-14")
-def test_a_try_comes_back_at_once_with_who_is_in_the_way(stage: LedgerSetup) -> None:
+def test_try_is_denied_at_once_with_the_blocking_owner(stage: LedgerSetup) -> None:
     stage.take("MoveHead1", "HeadYaw")
     tried = stage.ask("MoveHead2", "HeadYaw", timeout_s=0.0)
     assert end_of(tried) == (DENIED, 0.0)
@@ -42,7 +42,7 @@ def test_a_try_comes_back_at_once_with_who_is_in_the_way(stage: LedgerSetup) -> 
 
 
 @pytest.mark.requirement("RM-15")
-def test_a_resource_comes_and_goes_while_others_are_held_and_awaited(
+def test_resource_can_be_added_and_removed_during_use_of_others(
     stage: LedgerSetup,
 ) -> None:
     token = stage.take("MoveHead1", *HEAD)
@@ -63,14 +63,14 @@ def test_a_resource_comes_and_goes_while_others_are_held_and_awaited(
 
 
 @pytest.mark.requirement("RM-15")
-@pytest.mark.parametrize("use", ["held", "awaited", "wished for", "frozen"])
-def test_a_resource_in_use_does_not_go(stage: LedgerSetup, use: str) -> None:
+@pytest.mark.parametrize("use", ["held", "awaited", "optional", "frozen"])
+def test_resource_in_use_cannot_be_removed(stage: LedgerSetup, use: str) -> None:
     stage.ledger.add_resource("ball", "root", stage.tick)
     if use == "frozen":
         stage.ledger.freeze(["ball"], "lost ball", stage.tick)
     else:
         needs = {"held": ("ball",), "awaited": ("ball", "HeadYaw")}
-        wishes = ("ball",) if use == "wished for" else ()
+        wishes = ("ball",) if use == "optional" else ()
         stage.take("MoveHead1", "HeadYaw")
         stage.ask("MoveHead2", *needs.get(use, ("HeadYaw",)), optional=wishes)
     before = stage.picture()
@@ -80,7 +80,7 @@ def test_a_resource_in_use_does_not_go(stage: LedgerSetup, use: str) -> None:
 
 
 @pytest.mark.requirement("RM-15")
-def test_ownership_passes_in_one_step_without_a_gap_or_an_overlap(
+def test_ownership_changes_in_one_step(
     stage: LedgerSetup,
 ) -> None:
     first = stage.take("MoveHead1", *HEAD)
@@ -98,7 +98,7 @@ def test_ownership_passes_in_one_step_without_a_gap_or_an_overlap(
 
 
 @pytest.mark.requirement("RM-16")
-def test_of_requests_in_one_instant_only_the_first_is_granted(
+def test_first_of_simultaneous_requests_is_granted(
     stage: LedgerSetup,
 ) -> None:
     tickets = [stage.ask(f"MoveHead{k}", "HeadYaw", timeout_s=1.0) for k in (1, 2, 3)]
@@ -109,7 +109,7 @@ def test_of_requests_in_one_instant_only_the_first_is_granted(
 
 
 @pytest.mark.requirement("RM-17")
-def test_a_newcomer_does_not_overtake_even_where_it_would_fit() -> None:
+def test_later_request_does_not_overtake_without_a_window() -> None:
     stage = LedgerSetup(overtake_s=0.0)
     stage.owners("MoveHead1", "MoveHead2", "MoveHead3")
     stage.take("MoveHead1", "HeadYaw")
@@ -123,8 +123,8 @@ def test_a_newcomer_does_not_overtake_even_where_it_would_fit() -> None:
 
 
 @pytest.mark.requirement("RM-17", "RM-25")
-def test_a_group_that_waits_does_not_mute_the_robot_at_once(stage: LedgerSetup) -> None:
-    """For 5 s others may say a word while it waits for legs; then it stands firm."""
+def test_waiting_group_can_be_overtaken_for_5_s(stage: LedgerSetup) -> None:
+    """Short requests are granted while the group waits for the legs, then no more."""
     stage.owners("walk", "show", "say")
     legs = stage.take("walk", "Legs")
     show = stage.ask("show", "TTS", "Arms", "Legs", timeout_s=20.0)
@@ -141,7 +141,7 @@ def test_a_group_that_waits_does_not_mute_the_robot_at_once(stage: LedgerSetup) 
 
 
 @pytest.mark.requirement("RM-17", "AR-13")
-def test_a_window_lets_nobody_pass_a_higher_priority() -> None:
+def test_overtake_window_does_not_apply_to_higher_priority() -> None:
     stage = LedgerSetup(overtake_s=1.0)
     stage.owners("MoveHead1", "MoveHead2", "MoveHead3")
     stage.take("MoveHead1", "HeadYaw")
@@ -153,7 +153,7 @@ def test_a_window_lets_nobody_pass_a_higher_priority() -> None:
 @pytest.mark.parametrize(
     ("retry_s", "times"), [(0.5, [0.0, 0.5, 1.0]), (0.7, [0.0, 0.7, 1.4])]
 )
-def test_the_holder_hears_again_every_period_until_the_end(
+def test_holder_is_notified_every_retry_period_until_the_end(
     retry_s: float, times: list[float]
 ) -> None:
     stage = LedgerSetup(retry_s=retry_s)
@@ -165,8 +165,8 @@ def test_the_holder_hears_again_every_period_until_the_end(
 
 
 @pytest.mark.requirement("RM-19")
-def test_each_requester_asks_again_at_a_period_of_its_own() -> None:
-    """That of the request, else of the owner, else of the ledger; until its expiry."""
+def test_each_requester_has_its_own_retry_period() -> None:
+    """Period of the request, else of the owner, else of the ledger."""
     stage = LedgerSetup(retry_s=0.5)
     stage.owners("holder", "patient")
     stage.owner("eager", retry_s=0.2, timeout_s=0.7)
@@ -182,14 +182,14 @@ def test_each_requester_asks_again_at_a_period_of_its_own() -> None:
     assert list(asked.values()) == [
         [0.0, 0.2, 0.4, 0.6],
         [0.0, 0.3, 0.6],
-        [0.0, 0.5],  # the ledger's period counts when it begins
+        [0.0, 0.5],  # the ledger's period at the request
     ]
     assert end_of(eager) == (TIMED_OUT, 0.7)
 
 
 @pytest.mark.requirement("RM-19")
 @pytest.mark.parametrize("wrong", [0.0, -1.0, float("nan"), "0.5", True])
-def test_a_period_that_is_none_is_refused(wrong: Any) -> None:
+def test_invalid_retry_period_is_rejected(wrong: Any) -> None:
     with pytest.raises(BadInput, match=r"retry period .*give a positive number"):
         Owner(name="eager", retry_s=wrong)
     with pytest.raises(BadInput, match=r"retry period .*give a positive number"):
@@ -197,7 +197,7 @@ def test_a_period_that_is_none_is_refused(wrong: Any) -> None:
 
 
 @pytest.mark.requirement("RM-19", "RM-20")
-def test_where_limit_and_period_meet_the_wait_ends_and_nobody_is_told(
+def test_timeout_precedes_a_retry_of_the_same_tick(
     stage: LedgerSetup,
 ) -> None:
     stage.take("MoveHead1", "HeadYaw")
@@ -208,7 +208,7 @@ def test_where_limit_and_period_meet_the_wait_ends_and_nobody_is_told(
 
 
 @pytest.mark.requirement("RM-20")
-def test_a_wait_ends_at_the_limit_of_its_owner_and_leaves_nothing() -> None:
+def test_wait_ends_at_the_owners_timeout_and_leaves_nothing() -> None:
     stage = LedgerSetup()
     stage.owner("holder")
     stage.owner("patient", timeout_s=4.0)
@@ -225,7 +225,7 @@ def test_a_wait_ends_at_the_limit_of_its_owner_and_leaves_nothing() -> None:
 
 
 @pytest.mark.requirement("RM-20")
-def test_a_wait_can_be_withdrawn_once(stage: LedgerSetup) -> None:
+def test_wait_can_be_withdrawn_once(stage: LedgerSetup) -> None:
     stage.take("MoveHead1", "HeadYaw")
     waiting = stage.ask("MoveHead2", "HeadYaw")
     assert stage.ledger.withdraw(waiting.number, stage.tick)
@@ -236,10 +236,10 @@ def test_a_wait_can_be_withdrawn_once(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-17", "RM-65")
-def test_a_hand_over_tries_nobody_whom_it_cannot_serve(
+def test_release_tries_only_the_waiter_it_can_serve(
     stage: LedgerSetup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Though all of them may still be overtaken: ten thousand wait as one does."""
+    """So a release takes the same time with ten thousand waiters."""
     held = stage.take("MoveHead1", "TTS")
     crowd = [f"waiter {k}" for k in range(20)]
     stage.owners(*crowd, timeout_s=60.0)

@@ -1,4 +1,4 @@
-"""Several resources asked for together are one: all of them, or none."""
+"""Groups: several resources in one request are granted together."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def stage() -> LedgerSetup:
 
 
 @pytest.mark.requirement("RM-22", "AR-4")
-def test_a_group_is_one_request_one_wait_one_token(stage: LedgerSetup) -> None:
+def test_group_has_one_request_one_wait_and_one_token(stage: LedgerSetup) -> None:
     arm = stage.take("owner 1", "LHand")
     voice = stage.take("owner 2", "TTS")
     group = stage.ask("owner 3", "LHand", "TTS", timeout_s=3.0)
@@ -41,7 +41,7 @@ def test_a_group_is_one_request_one_wait_one_token(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-22")
-def test_a_group_has_one_limit(stage: LedgerSetup) -> None:
+def test_group_has_one_timeout(stage: LedgerSetup) -> None:
     arm = stage.take("owner 1", "LHand")
     stage.take("owner 2", "TTS")
     group = stage.ask("owner 3", "LHand", "TTS", timeout_s=3.0)
@@ -53,13 +53,13 @@ def test_a_group_has_one_limit(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-5")
-def test_a_composite_stands_for_all_below_it(stage: LedgerSetup) -> None:
+def test_composite_includes_all_leaves_below_it(stage: LedgerSetup) -> None:
     stage.take("owner 1", "Motors")
     assert stage.held_by("owner 1") == tuple(sorted((*ARMS, *HEAD, *LEGS)))
 
 
 @pytest.mark.requirement("RM-5")
-def test_composites_of_composites() -> None:
+def test_composite_may_contain_composites() -> None:
     def part(name: str) -> ResourceNode:
         return node(name, node(f"{name} motor"), node(f"{name} sensor"))
 
@@ -74,7 +74,7 @@ def test_composites_of_composites() -> None:
 
 
 @pytest.mark.requirement("RM-1", "RM-5")
-def test_a_held_leaf_keeps_others_from_all_above_it(stage: LedgerSetup) -> None:
+def test_held_leaf_blocks_all_composites_above_it(stage: LedgerSetup) -> None:
     leaf = stage.take("owner 1", "LHand")
     arms = stage.ask("owner 2", "Arms")
     assert arms.outcome is None
@@ -84,6 +84,6 @@ def test_a_held_leaf_keeps_others_from_all_above_it(stage: LedgerSetup) -> None:
     assert stage.held_by("owner 2") == ARMS
 
 
-def test_names_that_overlap_count_once(stage: LedgerSetup) -> None:
+def test_overlapping_names_count_once(stage: LedgerSetup) -> None:
     stage.take("owner 1", "Head", "HeadYaw", "Motors")
     assert len(stage.held_by("owner 1")) == len((*ARMS, *HEAD, *LEGS))

@@ -1,4 +1,4 @@
-"""Authority: a higher priority takes, a tie follows its rules."""
+"""Preemption by priority, and tie rules."""
 
 from typing import Any
 
@@ -49,7 +49,7 @@ def stage() -> LedgerSetup:
 
 
 @pytest.mark.requirement("AR-3", "AR-14", "AR-17", "AR-18")
-def test_a_higher_priority_cancels_and_gets_its_own_token(stage: LedgerSetup) -> None:
+def test_higher_priority_preempts_and_gets_a_new_token(stage: LedgerSetup) -> None:
     old = stage.take("low", "TTS", policy=Lock())
     new = stage.take("high", "TTS", timeout_s=0.0)
     assert new.sequence > old.sequence
@@ -58,14 +58,14 @@ def test_a_higher_priority_cancels_and_gets_its_own_token(stage: LedgerSetup) ->
     (notice,) = stage.told("low", LOST)
     assert (notice.token, notice.by) == (old.id, "high")
     assert notice.why is LossCause.OVERRIDDEN
-    assert stage.demands_on("low") == []  # it is not asked
+    assert stage.demands_on("low") == []  # no demand
 
 
 @pytest.mark.requirement("AR-3")
 @pytest.mark.parametrize(
     ("asker", "ends"), [(1, DENIED), (2, DENIED), (3, GRANTED), (9, GRANTED)]
 )
-def test_free_means_not_held_by_an_equal_or_higher_priority(
+def test_holder_of_equal_or_higher_priority_blocks(
     stage: LedgerSetup, asker: int, ends: object
 ) -> None:
     stage.take("low", "TTS")
@@ -73,7 +73,7 @@ def test_free_means_not_held_by_an_equal_or_higher_priority(
 
 
 @pytest.mark.requirement("AR-3", "RM-32")
-def test_without_pre_emption_the_holder_decides_whatever_the_priority() -> None:
+def test_holder_decides_at_any_priority_without_preemption() -> None:
     stage = LedgerSetup(preemption=Preemption.OFF)
     stage.owners("low", "high")
     stage.take("low", "TTS")
@@ -83,7 +83,7 @@ def test_without_pre_emption_the_holder_decides_whatever_the_priority() -> None:
 
 
 @pytest.mark.requirement("AR-13")
-def test_a_priority_is_the_modules_unless_the_request_has_its_own(
+def test_priority_of_the_request_replaces_that_of_the_owner(
     stage: LedgerSetup,
 ) -> None:
     assert Owner(name="x").priority == 0
@@ -102,22 +102,22 @@ RULES: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("wanted", "terms", "priority"),
     [
-        (("LHand",), {"operation": "protect"}, 9),  # the kind of operation
+        (("LHand",), {"operation": "protect"}, 9),  # by operation
         (("TTS",), {"operation": "idle"}, 0),
-        (("LHand",), {"operation": "greet", "priority": 5}, 5),  # the application
-        (("TTS",), {}, 6),  # the resource
-        (("HeadYaw",), {}, 4),  # it is a part of the motors
-        (("LHand",), {}, 2),  # and has a rule of its own
-        (("LArm",), {}, 4),  # the highest of all
+        (("LHand",), {"operation": "greet", "priority": 5}, 5),  # by request
+        (("TTS",), {}, 6),  # by resource
+        (("HeadYaw",), {}, 4),  # inherited from Motors
+        (("LHand",), {}, 2),  # own rule
+        (("LArm",), {}, 4),  # highest of its leaves
         (("LHand", "TTS"), {}, 6),
-        (("LHand",), {"optional": ("TTS",)}, 2),  # what it goes without counts not
-        (("Microphone",), {}, 1),  # the module
+        (("LHand",), {"optional": ("TTS",)}, 2),  # optional ones are not counted
+        (("Microphone",), {}, 1),  # by owner
     ],
 )
-def test_a_priority_comes_from_the_kind_of_operation_or_the_resource(
+def test_priority_is_set_by_the_operation_or_the_resource(
     wanted: tuple[str, ...], terms: dict[str, Any], priority: int
 ) -> None:
-    """It is kept with the reservation, and takes from a lower one."""
+    """It is stored with the reservation, and preempts a lower one."""
     stage = LedgerSetup(preemption=BY_PRIORITY, **RULES)
     stage.owner("low", priority=max(priority - 1, 0))
     stage.owner("app", priority=1)
@@ -131,7 +131,7 @@ def test_a_priority_comes_from_the_kind_of_operation_or_the_resource(
 
 
 @pytest.mark.requirement("AR-13")
-def test_the_arbiters_rules_stay_within_what_an_owner_may() -> None:
+def test_priority_rules_are_limited_by_the_owners_maximum() -> None:
     stage = LedgerSetup(**RULES)
     stage.owner("guest", max_priority=3)
     stage.take("guest", "TTS")
@@ -140,7 +140,7 @@ def test_the_arbiters_rules_stay_within_what_an_owner_may() -> None:
 
 
 @pytest.mark.requirement("AR-13")
-def test_rules_that_cannot_be_are_refused() -> None:
+def test_invalid_priority_rules_are_rejected() -> None:
     stage = LedgerSetup(**RULES)
     stage.owner("app")
     with pytest.raises(UnknownName, match=r"Operation 'gret' .* Did you mean 'greet'"):
@@ -155,7 +155,7 @@ def test_rules_that_cannot_be_are_refused() -> None:
 
 
 @pytest.mark.requirement("AR-13", "RM-17")
-def test_the_queue_is_by_priority_then_arrival(stage: LedgerSetup) -> None:
+def test_queue_is_ordered_by_priority_then_arrival(stage: LedgerSetup) -> None:
     held = stage.take("high", "TTS", priority=9)
     stage.owner("urgent")
     stage.ask("low", "TTS", priority=2)
@@ -167,7 +167,7 @@ def test_the_queue_is_by_priority_then_arrival(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("AR-14", "AR-5")
-def test_a_group_is_taken_from_several_or_from_none(stage: LedgerSetup) -> None:
+def test_group_is_preempted_from_all_holders_or_none(stage: LedgerSetup) -> None:
     stage.take("low", "HeadYaw")
     stage.take("high", "LHand", priority=9)
     stage.take("other", "TTS")
@@ -180,7 +180,7 @@ def test_a_group_is_taken_from_several_or_from_none(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("AR-19")
-def test_whole_frees_also_what_nobody_asked_for(stage: LedgerSetup) -> None:
+def test_whole_loss_frees_other_leaves_too(stage: LedgerSetup) -> None:
     stage.take("low", *HEAD, "TTS", loss=Loss.WHOLE)
     waiting = stage.ask("other", "TTS", timeout_s=9.0)
     stage.take("high", "Head")
@@ -188,11 +188,11 @@ def test_whole_frees_also_what_nobody_asked_for(stage: LedgerSetup) -> None:
     assert (notice.leaves, notice.freed) == (HEAD, ("TTS",))
     assert end_of(waiting) == (GRANTED, 0.0)
     again = stage.ask("low", "TTS", timeout_s=9.0)
-    assert again.outcome is None  # it may ask again, behind the others
+    assert again.outcome is None  # queued behind the others
 
 
 @pytest.mark.requirement("AR-19", "RM-30")
-def test_whole_ends_also_what_is_inside_of_what_went_free(stage: LedgerSetup) -> None:
+def test_whole_loss_ends_holds_inside_the_freed_leaves(stage: LedgerSetup) -> None:
     stage.owner("child", parent="low")
     stage.take("low", "HeadYaw", "TTS")
     used = stage.take("child", "TTS")
@@ -203,7 +203,7 @@ def test_whole_ends_also_what_is_inside_of_what_went_free(stage: LedgerSetup) ->
 
 
 @pytest.mark.requirement("AR-20")
-def test_partial_takes_only_what_was_asked_for(stage: LedgerSetup) -> None:
+def test_partial_loss_takes_only_the_requested_leaves(stage: LedgerSetup) -> None:
     token = stage.take("low", *HEAD, "TTS", loss=Loss.PARTIAL)
     stage.take("high", "Head")
     assert stage.may(token, "TTS") is None
@@ -213,7 +213,7 @@ def test_partial_takes_only_what_was_asked_for(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("AR-20", "AR-17")
-def test_a_partial_token_that_covers_nothing_more_is_dead(stage: LedgerSetup) -> None:
+def test_partial_token_without_leaves_is_revoked(stage: LedgerSetup) -> None:
     token = stage.take("low", *HEAD, loss=Loss.PARTIAL)
     stage.take("high", "HeadYaw")
     stage.take("high", "HeadPitch")
@@ -231,7 +231,7 @@ def test_a_partial_token_that_covers_nothing_more_is_dead(stage: LedgerSetup) ->
         (WINS, YIELDS, GRANTED),
     ],
 )
-def test_a_tie_is_won_by_who_wants_to_from_who_allows_it(
+def test_tie_is_won_if_requester_wins_and_holder_yields(
     stage: LedgerSetup, asker: AskerTie, holder: HolderTie, ends: object
 ) -> None:
     stage.take("low", "TTS", holder_tie=holder)
@@ -240,7 +240,7 @@ def test_a_tie_is_won_by_who_wants_to_from_who_allows_it(
 
 
 @pytest.mark.requirement("AR-2", "AR-22")
-def test_tie_rules_are_habits_of_an_owner_unless_the_request_has_its_own() -> None:
+def test_tie_rules_of_the_request_replace_those_of_the_owner() -> None:
     stage = LedgerSetup(preemption=BY_PRIORITY)
     stage.owner("soft", holder_tie=YIELDS)
     stage.owner("bold", asker_tie=WINS)
@@ -251,7 +251,7 @@ def test_tie_rules_are_habits_of_an_owner_unless_the_request_has_its_own() -> No
 
 
 @pytest.mark.requirement("AR-21", "RM-17")
-def test_a_tie_is_won_at_arrival_only_never_against_who_waits(
+def test_tie_is_won_only_on_arrival(
     stage: LedgerSetup,
 ) -> None:
     token = stage.take("low", "TTS", "LHand", holder_tie=YIELDS)
@@ -267,13 +267,13 @@ def test_a_tie_is_won_at_arrival_only_never_against_who_waits(
 
 
 @pytest.mark.requirement("AR-14", "AR-27")
-def test_who_waits_takes_by_priority_when_the_rest_becomes_free(
+def test_waiter_preempts_when_its_other_leaves_become_free(
     stage: LedgerSetup,
 ) -> None:
     busy = stage.take("high", "LHand", priority=9)
     stage.take("low", "TTS")
     waiting = stage.ask("high", "LHand", "TTS", priority=8, timeout_s=9.0)
-    assert end_of(waiting)[0] is DENIED  # it holds LHand itself
+    assert end_of(waiting)[0] is DENIED  # high holds LHand itself
     waiting = stage.ask("other", "LHand", "TTS", priority=8, timeout_s=9.0)
     assert stage.held_by("low") == ("TTS",)
     stage.at(1.0)
@@ -283,7 +283,7 @@ def test_who_waits_takes_by_priority_when_the_rest_becomes_free(
 
 
 @pytest.mark.requirement("AR-14", "RM-37")
-def test_who_paused_does_not_take_back_by_its_priority(stage: LedgerSetup) -> None:
+def test_paused_holder_does_not_preempt_by_its_priority(stage: LedgerSetup) -> None:
     stage.take("high", "TTS", policy=PauseOnDemand())
     stage.take("low", "TTS")
     stage.until(3.0)
@@ -294,7 +294,7 @@ def test_who_paused_does_not_take_back_by_its_priority(stage: LedgerSetup) -> No
 @pytest.mark.parametrize(
     "resource", ["microphone", "recording", "GPU", "storage", "navigator", "radio"]
 )
-def test_resources_need_not_be_physical(resource: str) -> None:
+def test_resource_need_not_be_physical(resource: str) -> None:
     stage = LedgerSetup(node("root", node(resource)), preemption=BY_PRIORITY)
     stage.owners("A", "B")
     token = stage.take("A", resource, priority=1, asker_tie=LOSES)
@@ -305,10 +305,10 @@ def test_resources_need_not_be_physical(resource: str) -> None:
 @pytest.mark.requirement("AR-15")
 @pytest.mark.parametrize("timeout_s", [0.0, 9.0])
 @pytest.mark.parametrize("wanted", [("TTS",), ("Audio",), ("TTS", "LHand")])
-def test_a_lower_priority_is_denied_at_once_and_told_why(
+def test_lower_priority_is_denied_at_once_with_the_reason(
     wanted: tuple[str, ...], timeout_s: float
 ) -> None:
-    """Nobody is asked for it, and nothing changes."""
+    """No demand is sent, and nothing changes."""
     stage = LedgerSetup(preemption=BY_PRIORITY, denies_lower=True)
     stage.owner("high", priority=7, policy=StopOnDemand())
     stage.owner("low", priority=2)
@@ -327,7 +327,7 @@ def test_a_lower_priority_is_denied_at_once_and_told_why(
 
 
 @pytest.mark.requirement("AR-15", "RM-17")
-def test_an_equal_and_one_behind_others_wait_all_the_same() -> None:
+def test_equal_priority_and_later_requests_may_still_wait() -> None:
     stage = LedgerSetup(preemption=BY_PRIORITY, denies_lower=True)
     stage.owners("one", "two", "three", priority=4)
     stage.take("one", "TTS")
@@ -341,8 +341,8 @@ def test_an_equal_and_one_behind_others_wait_all_the_same() -> None:
 
 
 @pytest.mark.requirement("AR-15", "RM-40")
-def test_where_a_part_is_frozen_that_is_the_reason() -> None:
-    """It waits within its limit: the cause may end, and nobody's rank matters yet."""
+def test_reason_frozen_precedes_outranked() -> None:
+    """The request waits until its timeout, since the fault may end."""
     stage = LedgerSetup(preemption=BY_PRIORITY, denies_lower=True)
     stage.owner("high", priority=7)
     stage.owner("low", priority=2)
@@ -356,7 +356,7 @@ def test_where_a_part_is_frozen_that_is_the_reason() -> None:
 
 
 @pytest.mark.requirement("AR-15", "RM-57")
-def test_a_share_is_outranked_only_if_lower_ones_would_not_do() -> None:
+def test_share_is_outranked_only_if_lower_ones_do_not_suffice() -> None:
     stage = LedgerSetup(preemption=BY_PRIORITY, denies_lower=True)
     for name, priority in (("high", 7), ("low", 1), ("asker", 4)):
         stage.owner(name, priority=priority)
@@ -366,12 +366,12 @@ def test_a_share_is_outranked_only_if_lower_ones_would_not_do() -> None:
     assert end_of(stage.ask("asker", rates={"CPU": 40.0}))[0] is GRANTED
     stage.owner("part", parent="asker")
     more = stage.ask("part", rates={"CPU": 50.0}, timeout_s=0.0)
-    assert why(more) is Why.BUSY  # of the whole's 40 % nobody could give so much
+    assert why(more) is Why.BUSY  # more than the parent's 40 %
 
 
 @pytest.mark.requirement("AR-15")
-def test_a_part_of_the_same_whole_is_outranked_and_nobody_is_asked() -> None:
-    """No invariant minds that the other part never hears of it."""
+def test_child_is_outranked_by_its_sibling_without_a_demand() -> None:
+    """No invariant requires that the sibling is notified."""
     stage = LedgerSetup(preemption=BY_PRIORITY, denies_lower=True)
     stage.owner("whole")
     stage.owner("high", parent="whole", priority=2)
@@ -383,7 +383,7 @@ def test_a_part_of_the_same_whole_is_outranked_and_nobody_is_asked() -> None:
 
 
 @pytest.mark.requirement("AR-15")
-def test_who_tries_once_hears_why_without_that_rule_too(stage: LedgerSetup) -> None:
+def test_single_try_reports_outranked_without_denies_lower(stage: LedgerSetup) -> None:
     stage.take("high", "TTS")
     assert why(stage.ask("low", "TTS", timeout_s=0.0)) is Why.OUTRANKED
     assert stage.ask("low", "TTS", timeout_s=9.0).outcome is None
@@ -391,7 +391,7 @@ def test_who_tries_once_hears_why_without_that_rule_too(stage: LedgerSetup) -> N
 
 
 @pytest.mark.requirement("AR-13")
-def test_an_owner_asks_with_no_higher_priority_than_it_may(stage: LedgerSetup) -> None:
+def test_priority_above_the_owners_maximum_is_rejected(stage: LedgerSetup) -> None:
     stage.owners("guest", priority=1, max_priority=4)
     stage.take("guest", "TTS", priority=4)
     with pytest.raises(BadInput, match="'guest' asks with priority 5; its highest is"):

@@ -1,4 +1,4 @@
-"""Stories with exact outcomes: the head queue and a full processor."""
+"""Worked examples with exact outcomes: head queue and full processor."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def test_head_queue() -> None:
     writers: list[tuple[str, ...]] = []
 
     def live_until(time_s: float) -> None:
-        """Let all who may write HeadYaw in each tick before this time."""
+        """Record the owners that may write HeadYaw in each tick before this time."""
         for tick in range(stage.tick, round(time_s * TICKS_PER_S)):
             stage.until(tick / TICKS_PER_S)
             writers.append(tuple(n for n in names if may_write(n)))
@@ -78,7 +78,7 @@ def cpu(
 
 
 @pytest.mark.requirement("RM-56", "RM-57", "RM-35", "RM-17")
-def test_a_full_processor_with_a_holder_that_stops() -> None:
+def test_full_processor_with_a_holder_that_stops() -> None:
     stage = LedgerSetup(overtake_s=0.0)
     stage.owner("owner 1", policy=StopOnDemand(within_s=0.01))
     stage.owners(*(f"owner {k}" for k in (2, 3, 4, 5)))
@@ -104,7 +104,7 @@ def test_a_full_processor_with_a_holder_that_stops() -> None:
     fifth = cpu(stage, 5, 3.0, timeout_s=9.0)
     stage.until(1.99)
     assert fourth.outcome is None  # 6 > 5
-    assert fifth.outcome is None  # it would fit; no overtaking
+    assert fifth.outcome is None  # 3 fits, but must not overtake
     stage.at(2.0)
     stage.release(third.token)
     assert end_of(fourth) == end_of(fifth) == (GRANTED, 2.0)
@@ -114,7 +114,7 @@ def test_a_full_processor_with_a_holder_that_stops() -> None:
 
 
 @pytest.mark.requirement("RM-57", "RM-34", "RM-20")
-def test_a_full_processor_with_holders_that_lock() -> None:
+def test_full_processor_with_holders_that_lock() -> None:
     stage = LedgerSetup()
     stage.owners("owner 1", "owner 2", "owner 3")
     cpu(stage, 1, 10.0)
