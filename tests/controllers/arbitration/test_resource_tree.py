@@ -1,4 +1,4 @@
-"""The index of resources: what it finds, what it refuses, and that it never changes."""
+"""Resource tree: queries, validation, and immutability."""
 
 from collections.abc import Callable
 
@@ -40,7 +40,7 @@ SMALL = over(
 
 @st.composite
 def trees(draw: st.DrawFn) -> ResourceNode:
-    """Return a tree of up to 14 resources; a set of states has states only."""
+    """Return a tree of up to 14 resources; a group of states has only states."""
     parents = [draw(st.integers(0, i)) for i in range(draw(st.integers(0, 13)))]
     below: dict[int, list[int]] = {}
     for i, parent in enumerate(parents, start=1):
@@ -58,7 +58,7 @@ def trees(draw: st.DrawFn) -> ResourceNode:
 
 
 def below(node: ResourceNode) -> list[ResourceNode]:
-    """Return the leaves at or below a node, by plain recursion."""
+    """Return the leaves at or below a node, by recursion."""
     if not node.children:
         return [node]
     return [found for child in node.children for found in below(child)]
@@ -66,7 +66,7 @@ def below(node: ResourceNode) -> list[ResourceNode]:
 
 @pytest.mark.requirement("RM-5")
 @given(trees())
-def test_a_composite_means_the_leaves_below_it(root: ResourceNode) -> None:
+def test_composite_means_the_leaves_below_it(root: ResourceNode) -> None:
     tree = ResourceTree(root)
     for node in root.walk():
         leaves = below(node)
@@ -86,14 +86,14 @@ def test_a_composite_means_the_leaves_below_it(root: ResourceNode) -> None:
 
 @pytest.mark.requirement("RM-15")
 @given(trees(), st.data())
-def test_adding_and_removing_leave_the_old_tree_alone(
+def test_adding_and_removing_do_not_change_the_old_tree(
     root: ResourceNode, data: st.DataObject
 ) -> None:
     old = ResourceTree(root)
     names, leaves = old.names, old.all_leaves
     sets = {old.state_group(x.name) for x in root.walk() if _is_state(x)}
     fit = [n for n in names if n not in sets and old.parent(n) not in sets]
-    assume(fit)  # a root with nothing but states takes nothing else
+    assume(fit)  # a root with only states accepts no other resource
     parent = data.draw(st.sampled_from(fit))
     kind = data.draw(st.sampled_from([EXCLUSIVE, CUMULATIVE]))
     new = old.with_resource("ball", parent, kind)
@@ -115,9 +115,7 @@ def test_adding_and_removing_leave_the_old_tree_alone(
 
 @pytest.mark.requirement("RM-15")
 @given(trees(), st.data())
-def test_removing_takes_a_branch_and_nothing_else(
-    root: ResourceNode, data: st.DataObject
-) -> None:
+def test_removal_takes_only_the_branch(root: ResourceNode, data: st.DataObject) -> None:
     old = ResourceTree(root)
     name = data.draw(st.sampled_from(old.names))
     if name == root.name:
@@ -138,7 +136,7 @@ def _is_state(node: ResourceNode) -> bool:
 
 
 @pytest.mark.requirement("RM-52")
-def test_states_know_their_set() -> None:
+def test_state_group_of_a_state() -> None:
     tree = ResourceTree(SMALL)
     assert tree.state_group("Sit") == "State"
     for name in ("Wrist", "CPU", "State"):
@@ -146,7 +144,7 @@ def test_states_know_their_set() -> None:
             tree.state_group(name)
 
 
-def test_a_leaf_that_gets_parts_is_a_composite_until_it_has_none() -> None:
+def test_leaf_with_children_is_a_composite_until_removal() -> None:
     tree = ResourceTree(SMALL).with_resource("fan", "CPU")
     assert tree.leaves("CPU") == tree.exclusive_leaves("CPU") == ("fan",)
     assert "CPU" not in tree.all_leaves
@@ -223,7 +221,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[BadInput], str]] = {
         BadInput,
         "resource 'Knee' commands LKneePitch and can have no parts",
     ),
-    "remove the unknown": (
+    "remove an unknown name": (
         lambda: ResourceTree(SMALL).without("Haed"),
         UnknownName,
         "Did you mean 'Head'?",
@@ -232,7 +230,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[BadInput], str]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_wrong_trees_and_changes_are_refused(case: str) -> None:
+def test_invalid_trees_and_changes_are_rejected(case: str) -> None:
     act, kind, message = REFUSED[case]
     with pytest.raises(kind) as caught:
         act()
@@ -240,7 +238,7 @@ def test_wrong_trees_and_changes_are_refused(case: str) -> None:
 
 
 @pytest.mark.requirement("RM-3", "RM-5")
-def test_parts_of_the_nao_are_taken_by_name() -> None:
+def test_parts_of_the_nao_are_found_by_name() -> None:
     tree = ResourceTree(load_robot().resources)
     assert len(tree.leaves("All motors")) == 25
     assert [len(tree.leaves(name)) for name in ("Head", "Arms", "Legs")] == [2, 12, 11]
@@ -250,7 +248,7 @@ def test_parts_of_the_nao_are_taken_by_name() -> None:
     assert tree.state_group("Sit") == "State"
 
 
-def test_a_very_deep_tree_is_indexed() -> None:
+def test_very_deep_tree_is_indexed() -> None:
     node = leaf("r0")
     for i in range(1, 3000):
         node = over(f"r{i}", node)

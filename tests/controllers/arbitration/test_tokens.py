@@ -1,4 +1,4 @@
-"""Tokens: one for each grant, hard to guess, dead for good when it ends."""
+"""Tokens: one per grant, hard to guess, invalid for ever after their end."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def stage() -> LedgerSetup:
 
 
 @pytest.mark.requirement("AR-1", "AR-4")
-def test_all_free_gives_one_new_token_for_the_whole_group(stage: LedgerSetup) -> None:
+def test_grant_gives_one_new_token_for_the_whole_group(stage: LedgerSetup) -> None:
     ticket = stage.ask("A", *HEAD, "TTS", "Microphone", rates={"Network": 20.0})
     outcome = outcome_of(ticket)
     assert outcome.obtained == ("HeadPitch", "HeadYaw", "Microphone", "Network", "TTS")
@@ -36,7 +36,7 @@ def test_all_free_gives_one_new_token_for_the_whole_group(stage: LedgerSetup) ->
 
 
 @pytest.mark.requirement("AR-6")
-def test_an_application_may_have_several_tokens_and_a_grant_leaves_them_alone(
+def test_owner_may_hold_several_tokens_independent_of_grants(
     stage: LedgerSetup,
 ) -> None:
     first = stage.take("A", "TTS")
@@ -49,7 +49,7 @@ def test_an_application_may_have_several_tokens_and_a_grant_leaves_them_alone(
 
 
 @pytest.mark.requirement("AR-7")
-def test_tokens_order_and_hide() -> None:
+def test_tokens_are_ordered_and_have_random_secrets() -> None:
     mint = TokenMint(3)
     tokens = [mint.issue() for _ in range(10_000)]
     assert [token.epoch for token in tokens] == [3] * len(tokens)
@@ -61,7 +61,7 @@ def test_tokens_order_and_hide() -> None:
 
 
 @pytest.mark.requirement("AR-7")
-def test_a_token_is_genuine_dead_or_alive_but_not_when_it_is_forged(
+def test_issued_tokens_are_genuine_and_forged_ones_are_not(
     stage: LedgerSetup,
 ) -> None:
     token = stage.take("A", "TTS")
@@ -73,13 +73,13 @@ def test_a_token_is_genuine_dead_or_alive_but_not_when_it_is_forged(
 
 
 @pytest.mark.requirement("AR-7")
-def test_the_drawn_form_has_three_random_and_three_sequential_digits() -> None:
+def test_six_digit_form_has_random_and_sequential_digits() -> None:
     assert six_digits(Token(epoch=1, sequence=4, secret=933)) == "933004"
     assert six_digits(Token(epoch=1, sequence=12_007, secret=70_005)) == "005007"
 
 
 @pytest.mark.requirement("AR-7")
-def test_a_token_survives_the_wire_and_nothing_else_does() -> None:
+def test_token_text_round_trip_and_invalid_texts() -> None:
     token = TokenMint(2).issue()
     assert Token.from_text(token.as_text()) == token
     for text in ("", "933004", token.as_text() + "0", "1-2-xyz", "-1-2-" + "0" * 16):
@@ -88,7 +88,7 @@ def test_a_token_survives_the_wire_and_nothing_else_does() -> None:
 
 
 @pytest.mark.requirement("AR-8")
-def test_the_record_of_a_token_says_who_what_and_how(stage: LedgerSetup) -> None:
+def test_holder_row_has_owner_priority_and_token_id(stage: LedgerSetup) -> None:
     token = stage.take("A", "TTS", priority=6)
     (holding,) = stage.row("TTS").holders
     assert (holding.owner, holding.priority, holding.is_lent) == ("A", 6, False)
@@ -99,7 +99,7 @@ def test_the_record_of_a_token_says_who_what_and_how(stage: LedgerSetup) -> None
 
 @pytest.mark.requirement("AR-8", "AR-17")
 @pytest.mark.parametrize("how", ["release", "override", "freeze", "silence"])
-def test_the_data_of_tokens_say_all_of_each_valid_or_not(how: str) -> None:
+def test_token_data_list_valid_and_ended_tokens(how: str) -> None:
     """Token, resources, holder, priority, validity and tie preference, in one list."""
     stage = LedgerSetup(preemption=BY_PRIORITY)
     stage.owner("B", holder_tie=HolderTie.YIELDS, time_to_live_s=1.0)
@@ -127,13 +127,13 @@ def test_the_data_of_tokens_say_all_of_each_valid_or_not(how: str) -> None:
     assert [row.is_valid for row in rows[:2]] == [True, False]
     ended = rows[1]
     assert (ended.owner, ended.priority, ended.holder_tie) == ("B", 2, "yields")
-    assert ended.resources == (*HEAD, "TTS")  # what it had last
+    assert ended.resources == (*HEAD, "TTS")  # its last leaves
     assert ended.end == stage.ledger.follow("B", b).end
     assert str(b.secret) not in repr(rows)
 
 
 @pytest.mark.requirement("AR-8", "AR-25")
-def test_the_data_of_a_token_follow_what_it_covers() -> None:
+def test_token_data_follow_the_covered_leaves() -> None:
     stage = LedgerSetup(dead_tokens_kept=1)
     stage.owner("A")
     token = stage.take("A", *HEAD, "TTS")
@@ -147,7 +147,7 @@ def test_the_data_of_a_token_follow_what_it_covers() -> None:
 
 
 @pytest.mark.requirement("AR-10")
-def test_a_token_of_an_earlier_epoch_is_refused_after_a_restart() -> None:
+def test_token_of_an_earlier_epoch_is_rejected() -> None:
     before, after = LedgerSetup(epoch=1), LedgerSetup(epoch=2)
     tokens = []
     for stage in (before, after):
@@ -158,7 +158,7 @@ def test_a_token_of_an_earlier_epoch_is_refused_after_a_restart() -> None:
 
 
 @pytest.mark.requirement("AR-25")
-def test_one_resource_may_be_given_back(stage: LedgerSetup) -> None:
+def test_single_resource_can_be_released(stage: LedgerSetup) -> None:
     token = stage.take("A", *HEAD, "TTS")
     stage.release(token, "TTS")
     assert stage.may(token, "TTS") is Refusal.NOT_COVERED
@@ -168,7 +168,7 @@ def test_one_resource_may_be_given_back(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("AR-25")
-def test_what_a_token_does_not_cover_is_not_given_back(stage: LedgerSetup) -> None:
+def test_release_of_what_is_not_covered_changes_nothing(stage: LedgerSetup) -> None:
     token = stage.take("A", *HEAD)
     before = stage.picture()
     with pytest.raises(BadInput, match="does not cover 'TTS'; it covers HeadPitch"):
@@ -177,7 +177,7 @@ def test_what_a_token_does_not_cover_is_not_given_back(stage: LedgerSetup) -> No
 
 
 @pytest.mark.requirement("AR-26")
-def test_a_deleted_record_authorises_nothing_and_leaves_no_reason() -> None:
+def test_token_of_a_deleted_record_is_unknown() -> None:
     stage = LedgerSetup(dead_tokens_kept=2)
     stage.owner("A")
     tokens = []
@@ -189,7 +189,7 @@ def test_a_deleted_record_authorises_nothing_and_leaves_no_reason() -> None:
 
 
 @pytest.mark.requirement("AR-26")
-def test_a_loser_hears_once_when_all_that_it_lost_is_free() -> None:
+def test_former_holder_is_notified_once_when_all_is_free() -> None:
     stage = LedgerSetup(preemption=BY_PRIORITY)
     stage.owners("A", "B", "C")
     stage.take("B", *HEAD, "TTS", priority=2)
@@ -206,14 +206,16 @@ def test_a_loser_hears_once_when_all_that_it_lost_is_free() -> None:
 
 
 @pytest.mark.requirement("AR-27")
-def test_a_reservation_lasts_until_it_is_given_back(stage: LedgerSetup) -> None:
+def test_reservation_lasts_until_it_is_released(stage: LedgerSetup) -> None:
     token = stage.take("A", "TTS")
     stage.ask("B", "TTS", timeout_s=100.0)
     stage.until(1e6)
     assert stage.may(token, "TTS") is None
 
 
-def test_no_text_of_a_token_or_an_outcome_shows_the_secret(stage: LedgerSetup) -> None:
+def test_texts_of_tokens_and_outcomes_do_not_show_the_secret(
+    stage: LedgerSetup,
+) -> None:
     ticket = stage.ask("A", "TTS")
     for shown in (ticket.token, ticket.outcome):
         assert str(ticket.token.secret) not in f"{shown!r}{shown}"

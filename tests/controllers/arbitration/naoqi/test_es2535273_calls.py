@@ -1,4 +1,4 @@
-"""The document's own calls: names, parameters, order, and what they do."""
+"""Calls of ES2535273: names, parameters, order, and effects."""
 
 import inspect
 import threading
@@ -28,7 +28,7 @@ TREE = ResourceTree(load_robot(default_robot_folder()).resources)
 
 
 class World:
-    """A ledger whose waiting callers let scripted things happen at their ticks."""
+    """Ledger whose waiting callers run scripted actions at given ticks."""
 
     def __init__(self) -> None:
         self.ledger = Ledger(TREE)
@@ -57,11 +57,11 @@ def world() -> World:
 
 
 @dataclass
-class Box:
-    """An object with a place in a tree, and a callback that writes down its calls."""
+class TreeObject:
+    """Object with a parent and a callback that records its calls."""
 
     name: str
-    parent: "Box | None" = None
+    parent: "TreeObject | None" = None
     heard: list[tuple[str, str]] = field(default_factory=list)
     answers: Callable[[], object] = lambda: None
 
@@ -86,7 +86,7 @@ class Box:
         ("releaseResource", ["resourceName", "ownerName"]),
     ],
 )
-def test_the_calls_have_the_documents_parameters_in_their_order(
+def test_calls_have_the_parameters_of_the_document(
     call: str, parameters: list[str]
 ) -> None:
     signature = inspect.signature(getattr(ES2535273Calls, call))
@@ -95,7 +95,7 @@ def test_the_calls_have_the_documents_parameters_in_their_order(
 
 
 @pytest.mark.requirement("RM-9", "RM-11", "AR-9")
-def test_a_resource_is_taken_used_and_given_back(world: World) -> None:
+def test_resource_is_taken_used_and_released(world: World) -> None:
     calls, ledger = world.calls, world.ledger
     calls.waitForResource("Head", "Dance", "", 5)
     assert world.owners_of("HeadYaw") == world.owners_of("HeadPitch") == ["Dance"]
@@ -109,7 +109,7 @@ def test_a_resource_is_taken_used_and_given_back(world: World) -> None:
 
 
 @pytest.mark.requirement("RM-9", "RM-17", "RM-19")
-def test_a_call_waits_until_the_resource_is_free(world: World) -> None:
+def test_call_waits_until_the_resource_is_free(world: World) -> None:
     world.calls.waitForResource("HeadYaw", "MoveHead1", "", 0)
     world.script[120] = lambda: world.calls.releaseResource("HeadYaw", "MoveHead1")
     world.calls.waitForResource("HeadYaw", "MoveHead2", "", 5)
@@ -118,7 +118,7 @@ def test_a_call_waits_until_the_resource_is_free(world: World) -> None:
 
 
 @pytest.mark.requirement("RM-9", "RM-20")
-def test_a_wait_that_is_over_says_so_and_keeps_nothing(world: World) -> None:
+def test_wait_that_times_out_raises_and_holds_nothing(world: World) -> None:
     world.calls.waitForResource("HeadYaw", "MoveHead1", "", 0)
     with pytest.raises(
         NotGranted, match=r"timeout.*HeadYaw: MoveHead1.*[Ww]ait longer"
@@ -134,7 +134,7 @@ def test_a_wait_that_is_over_says_so_and_keeps_nothing(world: World) -> None:
 
 
 @pytest.mark.requirement("RM-20")
-def test_no_call_waits_for_ever(world: World) -> None:
+def test_negative_timeout_is_rejected(world: World) -> None:
     with pytest.raises(BadInput, match=r"timeout is -1 s"):
         world.calls.waitForResource("HeadYaw", "Dance", "", -1)
     with pytest.raises(BadInput, match=r"timeout is -1 s"):
@@ -143,10 +143,10 @@ def test_no_call_waits_for_ever(world: World) -> None:
 
 
 @pytest.mark.requirement("RM-33", "RM-38")
-def test_the_callback_hears_who_asks_for_what_and_keeps_by_default(
+def test_callback_gets_resource_and_owner_and_keeps_by_default(
     world: World,
 ) -> None:
-    dance = world.services["Dance"] = Box("Dance")
+    dance = world.services["Dance"] = TreeObject("Dance")
     world.calls.waitForResource("Head", "Dance", "onResource", 0)
     with pytest.raises(NotGranted):
         world.calls.waitForResource("HeadYaw", "Look", "", 1)
@@ -155,18 +155,18 @@ def test_the_callback_hears_who_asks_for_what_and_keeps_by_default(
 
 
 @pytest.mark.requirement("RM-33", "RM-36")
-def test_a_callback_may_release_and_the_asker_has_it_at_once(world: World) -> None:
-    dance = world.services["Dance"] = Box("Dance")
+def test_callback_may_release_for_an_immediate_grant(world: World) -> None:
+    dance = world.services["Dance"] = TreeObject("Dance")
     dance.answers = lambda: world.calls.releaseResource("Head", "Dance")
     world.calls.waitForResource("Head", "Dance", "onResource", 0)
     world.calls.waitForResource("Head", "Look", "", 0)
-    assert dance.heard == [("HeadPitch", "Dance")]  # the other is given back by then
+    assert dance.heard == [("HeadPitch", "Dance")]  # HeadYaw is released by then
     assert world.owners_of("HeadYaw") == world.owners_of("HeadPitch") == ["Look"]
 
 
 @pytest.mark.requirement("RM-33", "RM-37")
-def test_who_is_paused_has_its_set_again_without_a_call(world: World) -> None:
-    dance = world.services["Dance"] = Box("Dance")
+def test_paused_owner_resumes_with_its_set_without_a_call(world: World) -> None:
+    dance = world.services["Dance"] = TreeObject("Dance")
     dance.answers = lambda: Answer(kind=AnswerKind.PAUSE)
     world.calls.waitForResource("Head", "Dance", "onResource", 0)
     first = world.calls.token("Dance", "HeadYaw")
@@ -181,23 +181,23 @@ def test_who_is_paused_has_its_set_again_without_a_call(world: World) -> None:
 
 
 @pytest.mark.requirement("RM-33")
-def test_an_owner_that_is_no_service_may_take(world: World) -> None:
-    """There is just nobody to tell, as with the robot's own manager."""
+def test_owner_without_a_service_can_take_resources(world: World) -> None:
+    """It gets no callbacks, as with the robot's own manager."""
     world.calls.waitForResource("HeadYaw", "sample", "onResource", 0)
     assert world.owners_of("HeadYaw") == ["sample"]
 
 
-def test_a_callback_that_does_not_exist_is_refused_before_anything(
+def test_missing_callback_method_is_rejected(
     world: World,
 ) -> None:
-    world.services["Dance"] = Box("Dance")
+    world.services["Dance"] = TreeObject("Dance")
     with pytest.raises(UnknownName, match="Did you mean 'onResource'"):
         world.calls.waitForResource("HeadYaw", "Dance", "onResourse", 0)
     assert take_snapshot(world.ledger).owners == ()
 
 
 @pytest.mark.requirement("RM-38")
-def test_without_a_callback_the_owners_habit_answers(world: World) -> None:
+def test_policy_of_the_owner_applies_without_a_callback(world: World) -> None:
     world.ledger.add_owner(Owner(name="Idle", policy=StopOnDemand()), 0)
     world.calls.waitForResource("HeadYaw", "Idle", "", 0)
     world.calls.waitForResource("HeadYaw", "Look", "", 0)
@@ -207,41 +207,45 @@ def test_without_a_callback_the_owners_habit_answers(world: World) -> None:
 
 
 @pytest.mark.requirement("RM-6", "RM-10", "RM-26")
-def test_what_an_object_has_is_open_to_those_in_it(world: World) -> None:
-    root = Box("root")
-    inner = Box("inner", parent=Box("middle", parent=root))
+def test_hold_of_an_object_can_be_used_by_its_children(world: World) -> None:
+    root = TreeObject("root")
+    inner = TreeObject("inner", parent=TreeObject("middle", parent=root))
     world.calls.waitForLocalResourcesTree(["TTS"], inner, "onResource", 0)
     parents = {row.name: row.parent for row in take_snapshot(world.ledger).owners}
     assert parents == {"root": None, "middle": "root", "inner": "middle"}
     world.calls.waitForLocalResourcesTree(["Head"], root, "", 0)
     with pytest.raises(NotGranted):
-        world.calls.waitForLocalResourcesTree(["HeadYaw"], Box("other"), "", 0)
+        world.calls.waitForLocalResourcesTree(["HeadYaw"], TreeObject("other"), "", 0)
     world.calls.waitForLocalResourcesTree(["HeadYaw", "HeadPitch"], inner, "", 0)
     assert world.owners_of("HeadYaw") == ["inner", "root"]
 
 
 @pytest.mark.requirement("RM-10", "RM-33")
-def test_the_callback_of_a_tree_owner_is_its_own_method(world: World) -> None:
-    box = Box("box", parent=Box("root"))
+def test_callback_of_a_tree_owner_is_its_method(world: World) -> None:
+    box = TreeObject("box", parent=TreeObject("root"))
     world.calls.waitForLocalResourcesTree(["HeadYaw"], box, "onResource", 0)
     with pytest.raises(NotGranted):
         world.calls.waitForResource("HeadYaw", "Look", "", 0)
     assert box.heard == [("HeadYaw", "box")]
 
 
-def test_an_owner_has_one_place_and_a_tree_has_a_top(world: World) -> None:
-    world.calls.waitForLocalResourcesTree(["TTS"], Box("a", Box("b")), "", 0)
+def test_owner_has_one_parent_and_a_tree_has_a_root(world: World) -> None:
+    world.calls.waitForLocalResourcesTree(
+        ["TTS"], TreeObject("a", TreeObject("b")), "", 0
+    )
     with pytest.raises(BadInput, match="already a part of 'b', not of 'c'"):
-        world.calls.waitForLocalResourcesTree(["HeadYaw"], Box("a", Box("c")), "", 0)
-    ring = Box("ring")
-    ring.parent = Box("half", parent=ring)
+        world.calls.waitForLocalResourcesTree(
+            ["HeadYaw"], TreeObject("a", TreeObject("c")), "", 0
+        )
+    ring = TreeObject("ring")
+    ring.parent = TreeObject("half", parent=ring)
     with pytest.raises(BadInput, match="'ring' is its own ancestor"):
         world.calls.waitForLocalResourcesTree(["HeadYaw"], ring, "", 0)
     assert world.owners_of("HeadYaw") == []
 
 
 @pytest.mark.requirement("RM-6")
-def test_the_pieces_of_a_boxs_name_say_where_it_is(world: World) -> None:
+def test_parents_follow_from_the_pieces_of_a_box_name(world: World) -> None:
     world.calls.waitForResource("TTS", "app__root__Hello_1", "", 0)
     world.calls.waitForResource("HeadYaw", "app__root", "", 0)
     parents = {row.name: row.parent for row in take_snapshot(world.ledger).owners}
@@ -254,18 +258,18 @@ def test_the_pieces_of_a_boxs_name_say_where_it_is(world: World) -> None:
     assert world.owners_of("Chest") == ["__main__"]
 
 
-def test_an_owner_that_is_known_stays_where_it_is(world: World) -> None:
+def test_known_owner_keeps_its_parent(world: World) -> None:
     world.ledger.add_owner(Owner(name="app__Hello_1"), 0)
     world.calls.waitForResource("TTS", "app__Hello_1", "", 0)
     assert [row.name for row in take_snapshot(world.ledger).owners] == ["app__Hello_1"]
 
 
 @pytest.mark.requirement("RM-9", "RM-12")
-def test_who_takes_again_what_it_holds_succeeds(world: World) -> None:
+def test_repeated_take_of_a_held_resource_succeeds(world: World) -> None:
     calls = world.calls
     calls.waitForResource("HeadYaw", "Dance", "", 0)
     calls.waitForResource("HeadYaw", "Dance", "", 0)
-    calls.waitResources(["Head", "TTS"], "Dance", "", 0)  # the rest of it
+    calls.waitResources(["Head", "TTS"], "Dance", "", 0)  # the remaining leaves
     calls.waitResources(["TTS", "Head", "HeadPitch"], "Dance", "", 0)
     assert calls.areResourcesOwnedBy(["Head", "TTS"], "Dance")
     calls.releaseResource("Head", "Dance")
@@ -274,7 +278,7 @@ def test_who_takes_again_what_it_holds_succeeds(world: World) -> None:
 
 
 @pytest.mark.requirement("RM-11")
-def test_what_is_not_held_cannot_be_released_and_nothing_changes(
+def test_release_of_what_is_not_held_is_rejected(
     world: World,
 ) -> None:
     world.calls.waitForResource("HeadYaw", "Dance", "", 0)
@@ -298,7 +302,7 @@ def test_crossed_groups_never_hold_one_each(world: World) -> None:
 
 
 @pytest.mark.requirement("RM-53")
-def test_a_call_for_a_state_waits_until_the_robot_is_in_it(world: World) -> None:
+def test_call_for_a_state_waits_until_it_is_active(world: World) -> None:
     world.script[30] = lambda: world.calls.enableStateResource("Sit", True)
     world.calls.waitForResource("Sit", "cut all motors", "", 5)
     assert world.ledger.tick == 30
@@ -306,9 +310,9 @@ def test_a_call_for_a_state_waits_until_the_robot_is_in_it(world: World) -> None
     assert world.owners_of("Sit") == []
 
 
-def test_a_callback_cannot_wait_and_leaves_no_request_behind(world: World) -> None:
-    """Time stands still while a holder is asked."""
-    dance = world.services["Dance"] = Box("Dance")
+def test_callback_cannot_wait_and_leaves_no_request(world: World) -> None:
+    """Time does not advance during a demand."""
+    dance = world.services["Dance"] = TreeObject("Dance")
     refused: list[Exception] = []
 
     def wait() -> None:
@@ -327,7 +331,7 @@ def test_a_callback_cannot_wait_and_leaves_no_request_behind(world: World) -> No
 
 @pytest.mark.requirement("RM-13")
 @pytest.mark.parametrize("kind", ["loop", "threads"])
-def test_the_same_program_runs_before_a_loop_and_before_real_threads(
+def test_same_program_runs_in_a_loop_and_with_threads(
     kind: str,
 ) -> None:
     ledger = Ledger(TREE)
@@ -339,7 +343,7 @@ def test_the_same_program_runs_before_a_loop_and_before_real_threads(
         calls.releaseResource("HeadYaw", "Dance")
         calls.waitResources(["TTS", "HeadYaw"], "Look", "", 0)
 
-    dance = Box("Dance")
+    dance = TreeObject("Dance")
     if kind == "loop":
         program(ES2535273Calls(LedgerFront(ledger), {"Dance": dance}))
     else:
@@ -355,7 +359,7 @@ def _held(ledger: Ledger) -> list:  # type: ignore[type-arg]
 
 
 @pytest.mark.requirement("RM-33", "RM-35")
-def test_who_loses_is_told_by_its_service(world: World) -> None:
+def test_service_is_notified_of_a_loss(world: World) -> None:
     lost: list[tuple[str, str]] = []
 
     class Service:
@@ -375,15 +379,15 @@ def test_who_loses_is_told_by_its_service(world: World) -> None:
 @pytest.mark.parametrize(
     "call", ["waitForResource", "waitResources", "acquireResource", "by objects"]
 )
-def test_what_a_parent_takes_is_open_to_its_parts(world: World, call: str) -> None:
-    """By the calls alone: a box of an application, its boxes, and one outside."""
+def test_hold_of_a_parent_can_be_used_by_its_children(world: World, call: str) -> None:
+    """With these calls only: a box of an application, its boxes, and a stranger."""
 
     def take(owner: str, timeout_s: float = 0.0) -> None:
         if call == "by objects":
             names = owner.split("__")
-            box = Box(names[0])
+            box = TreeObject(names[0])
             for k in range(2, len(names) + 1):
-                box = Box("__".join(names[:k]), box)
+                box = TreeObject("__".join(names[:k]), box)
             world.calls.waitForLocalResourcesTree(["Head"], box, "", timeout_s)
         elif call == "waitResources":
             world.calls.waitResources(["Head"], owner, "", timeout_s)
@@ -401,7 +405,7 @@ def test_what_a_parent_takes_is_open_to_its_parts(world: World, call: str) -> No
     for refused in ("root__look", "stranger"):
         with pytest.raises(NotGranted, match="blocked by"):
             take(refused)
-    take("root")  # it has it already: nothing happens, its part goes on
+    take("root")  # already held: its child keeps its hold
     take("root__dance__nod")
     assert world.owners_of("HeadYaw") == ["root__dance__nod", "root"]
     world.calls.releaseResource("Head", "root__dance__nod")
@@ -414,7 +418,7 @@ def test_what_a_parent_takes_is_open_to_its_parts(world: World, call: str) -> No
 
 
 class Endless:
-    """A box in a box in a box, without an end."""
+    """Object with an endless chain of parents."""
 
     def __init__(self, depth: int = 0) -> None:
         self.name = f"box {depth}"
@@ -426,7 +430,7 @@ class Endless:
 
 
 class Slow:
-    """A box whose place is found by other code, which may take the ledger's lock."""
+    """Object whose attributes run other code, which may need the ledger's lock."""
 
     def __init__(self, look: Callable[[], object]) -> None:
         self.look = look
@@ -443,8 +447,8 @@ class Slow:
 
 @pytest.mark.requirement("RM-6", "RM-10")
 @pytest.mark.parametrize("parent", ["app", 7, ("app",), True])
-def test_a_parent_that_is_no_object_is_bad_input(world: World, parent: object) -> None:
-    box = Box("Hello")
+def test_parent_that_is_no_object_is_rejected(world: World, parent: object) -> None:
+    box = TreeObject("Hello")
     box.parent = parent  # type: ignore[assignment]
     with pytest.raises(BadInput, match=r"the parent of 'Hello' is .*give the object"):
         world.calls.waitForLocalResourcesTree(["TTS"], box, "", 1)
@@ -452,15 +456,15 @@ def test_a_parent_that_is_no_object_is_bad_input(world: World, parent: object) -
 
 
 @pytest.mark.requirement("RM-6", "RM-10")
-def test_a_tree_of_owners_without_a_top_is_bad_input(world: World) -> None:
-    endless = cast("Box", Endless())
+def test_endless_tree_of_owners_is_rejected(world: World) -> None:
+    endless = cast("TreeObject", Endless())
     with pytest.raises(BadInput, match="give a tree of owners with a root"):
         world.calls.waitForLocalResourcesTree(["TTS"], endless, "", 1)
     assert not world.ledger.knows("box 0")
 
 
 @pytest.mark.requirement("RM-6", "RM-10")
-def test_an_owners_place_is_looked_up_under_no_lock() -> None:
+def test_parent_is_looked_up_without_the_lock() -> None:
     with SharedLedger(Ledger(TREE)) as front:
         calls = ES2535273Calls(front)
         asked: list[bool] = []
@@ -473,13 +477,13 @@ def test_an_owners_place_is_looked_up_under_no_lock() -> None:
             other.join(1.0)
             assert not other.is_alive(), "the ledger's lock is held"
 
-        slow = cast("Box", Slow(look))
+        slow = cast("TreeObject", Slow(look))
         calls.waitForLocalResourcesTree(["Audio"], slow, "", 1)
         assert asked
 
 
-class Hearer(Box):
-    """Tells badly what it hears of its losses and of demands."""
+class RaisingOwner(TreeObject):
+    """Object whose callbacks raise."""
 
     def onResourceLost(self, resource: str, owner: str) -> None:
         self.heard.append((resource, owner))
@@ -490,18 +494,18 @@ class Hearer(Box):
 
 
 @pytest.mark.requirement("RM-33", "AR-18")
-def test_who_raises_at_its_first_leaf_is_told_of_the_others(world: World) -> None:
-    hearer = Hearer("Hello")
-    world.calls.waitForLocalResourcesTree(["Head"], hearer, "", 1)
+def test_owner_that_raises_is_notified_of_every_lost_leaf(world: World) -> None:
+    owner_box = RaisingOwner("Hello")
+    world.calls.waitForLocalResourcesTree(["Head"], owner_box, "", 1)
     world.ledger.freeze(["HeadYaw"], "hotEngine", 0)
-    assert hearer.heard == [("HeadYaw", "Hello"), ("HeadPitch", "Hello")]
+    assert owner_box.heard == [("HeadYaw", "Hello"), ("HeadPitch", "Hello")]
 
 
 @pytest.mark.requirement("RM-33")
-def test_who_raises_at_its_first_demand_is_told_of_the_others(world: World) -> None:
-    hearer = Hearer("Hello")
-    world.calls.waitForLocalResourcesTree(["Head"], hearer, "asked", 1)
+def test_owner_that_raises_is_notified_of_every_demand(world: World) -> None:
+    owner_box = RaisingOwner("Hello")
+    world.calls.waitForLocalResourcesTree(["Head"], owner_box, "asked", 1)
     with pytest.raises(NotGranted):
         world.calls.waitForResource("Head", "other", "", 0)
-    assert hearer.heard == [("HeadPitch", "Hello"), ("HeadYaw", "Hello")]
+    assert owner_box.heard == [("HeadPitch", "Hello"), ("HeadYaw", "Hello")]
     assert world.owners_of("HeadYaw") == ["Hello"]
