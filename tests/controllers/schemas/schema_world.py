@@ -1,7 +1,7 @@
-"""A small stage for schemas: a robot that keeps what it is told, and all that is told.
+"""Test setup for schemas: a robot that records commands, and all events.
 
-Schemas of a test are made by `actuation` and `perceptive` from plain functions, each of
-which gets the schema itself.
+Test schemas are made by `actuation` and `perceptive` from functions that get the schema
+as their argument.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -52,7 +52,7 @@ def actuation(
     arbitrate: Callable[[Sequence[str], str | None], str | None] | None = None,
     **declared: Any,
 ) -> type[ActuationSchema[Any]]:
-    """Return an actuation schema; what it declares is as of `SchemaInfo`."""
+    """Return an actuation schema; `declared` are fields of `SchemaInfo`."""
     declared.setdefault("period_s", 0.01)
     body: dict[str, Any] = {
         "info": SchemaInfo(name=name, about="Of a test.", **declared),
@@ -89,7 +89,7 @@ def perceptive(
 
 @dataclass
 class Ordered:
-    """An order that was given; `end` is all that ever ends it."""
+    """Recorded order; only `end` ends it."""
 
     what: str
     token: Token | None
@@ -103,7 +103,7 @@ class Ordered:
 
 
 class Acts:
-    """Actuators on a gate; orders are only kept."""
+    """Actuators on a gate; orders are only recorded."""
 
     def __init__(self, world: World) -> None:
         self._gate = world.gate
@@ -143,7 +143,7 @@ class Acts:
 
 
 class Stage:
-    """What all have that run schemas in slots; `slot` is theirs."""
+    """Base of setups that run schemas in slots; subclasses define `slot`."""
 
     runtime: SchemaRuntime
     ledger: Ledger
@@ -151,17 +151,17 @@ class Stage:
     tick: int
 
     def slot(self, count: int = 1) -> Self:
-        """Run some device slots."""
+        """Run device slots."""
         raise NotImplementedError
 
     def begin(self, schema: str, *, name: str = "", **given: Any) -> Self:
-        """Add a root and wake it; it is first looked at in the next slot."""
+        """Add a root and wake it; it is first checked in the next slot."""
         self.runtime.add(Activation(schema=schema, name=name, **given))
         self.runtime.wake(name or schema, self.tick + 1)
         return self
 
     def take(self, owner: str, *names: str, **habits: Any) -> Token | None:
-        """Let somebody who is no schema have resources, if he gets them at once."""
+        """Request resources for another owner; None if not granted at once."""
         tick = max(self.tick, 0)
         self.ledger.add_owner(Owner(name=owner, **habits), tick)
         request = Request(owner=owner, resources=names, timeout_s=0.0)
@@ -169,7 +169,7 @@ class Stage:
         return outcome.token if outcome else None
 
     def hold(self, owner: str, *names: str, **habits: Any) -> Token:
-        """Let somebody who is no schema have resources, which he gets at once."""
+        """Take resources for another owner; they must be granted at once."""
         token = self.take(owner, *names, **habits)
         assert token is not None, f"{owner} was not granted {names}"
         return token
@@ -183,7 +183,7 @@ class Stage:
 
 @dataclass
 class SchemaWorld(Stage):
-    """A runtime on a robot that obeys at once, one slot after another."""
+    """Runtime on a robot that obeys at once, run slot by slot."""
 
     world: World
     acts: Acts
@@ -214,7 +214,7 @@ class SchemaWorld(Stage):
         self.ledger.release(token, max(self.tick, 0))
 
     def states(self, path: str) -> list[tuple[int, State]]:
-        """Return when an instance came into which state."""
+        """Return tick and state of each change of an instance."""
         return [
             (event.tick, event.state)
             for event in self.told(StateChangedTo)

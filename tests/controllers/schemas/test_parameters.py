@@ -1,4 +1,4 @@
-"""Modulation by name: converted where that is safe, else refused with the reason."""
+"""Parameters by name: converted where that is safe, otherwise rejected."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -61,7 +61,7 @@ INFO = SchemaInfo(name="many", about="Of a test.", parameters=Many)
     ],
 )
 @pytest.mark.requirement("JD-2")
-def test_a_value_is_taken_as_its_type_has_it(
+def test_value_is_converted_to_its_declared_type(
     name: str, value: Any, becomes: object
 ) -> None:
     made = getattr(make_parameters(INFO, {name: value}), name)
@@ -69,7 +69,7 @@ def test_a_value_is_taken_as_its_type_has_it(
     assert type(made) is type(becomes)
 
 
-def test_a_change_leaves_the_others_as_they_are() -> None:
+def test_change_of_one_parameter_keeps_the_others() -> None:
     present = make_parameters(INFO, {"speed": 2.0, "loud": True})
     changed = changed_parameters(INFO, present, {"speed": 3.0})
     assert (changed.speed, changed.loud) == (3.0, True)
@@ -79,7 +79,7 @@ def test_a_change_leaves_the_others_as_they_are() -> None:
 @pytest.mark.requirement("JD-2")
 def test_messages(messages: Messages) -> None:
     messages(
-        a_wrong_value=each(
+        invalid_value=each(
             lambda **given: make_parameters(INFO, given),
             speed=["2", True, float("nan")],
             count=[2.0, -1],
@@ -92,5 +92,5 @@ def test_messages(messages: Messages) -> None:
             limit=["x"],
             angles=[{"HeadYaw": "x"}, 3],
         ),
-        an_unknown_parameter=lambda: make_parameters(INFO, {"sped": 1.0}),
+        unknown_parameter=lambda: make_parameters(INFO, {"sped": 1.0}),
     )

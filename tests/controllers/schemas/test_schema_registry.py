@@ -1,4 +1,4 @@
-"""Schemas by name, those of other packages among them (JD-19, JD-25's plug-ins)."""
+"""Schemas by name, including those of other packages (JD-19, plug-ins of JD-25)."""
 
 import sys
 from importlib.metadata import EntryPoint, EntryPoints
@@ -22,7 +22,7 @@ HERE = __name__
 
 
 class Foreign(ActuationSchema[Any]):
-    """As another package would bring it."""
+    """Schema of another package."""
 
     info = SchemaInfo(name="foreign", about="Of another package. " * 20)
 
@@ -37,7 +37,7 @@ ARRAY = np.arange(900.0)
 
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> list[EntryPoint]:
-    """Return the entry points of an installation, to be filled."""
+    """Return the list of installed entry points, initially empty."""
     points: list[EntryPoint] = []
 
     def entry_points(*, group: str) -> EntryPoints:
@@ -59,7 +59,7 @@ def _this_module_can_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.requirement("JD-19")
 @pytest.mark.parametrize("name", BUILT_IN)
-def test_each_of_ours_is_there_and_says_what_it_does(name: str) -> None:
+def test_each_built_in_schema_has_name_description_and_defaults(name: str) -> None:
     info = schema_class(name).info
     assert info.name == name
     assert info.about.endswith(".")
@@ -67,7 +67,7 @@ def test_each_of_ours_is_there_and_says_what_it_does(name: str) -> None:
 
 
 @pytest.mark.requirement("JD-19")
-def test_a_schema_of_another_package_joins_without_a_change_here(
+def test_schema_of_another_package_is_registered(
     nao: Robot, installed: list[EntryPoint]
 ) -> None:
     installed.append(point("foreign", "a_foreign_package:Foreign"))
@@ -88,7 +88,7 @@ def test_a_schema_of_another_package_joins_without_a_change_here(
         ("a_foreign_package:Foreign", "has the name 'foreign' in its `info`"),
     ],
 )
-def test_a_broken_package_fails_alone(
+def test_invalid_package_does_not_affect_others(
     nao: Robot, installed: list[EntryPoint], value: str, says: str
 ) -> None:
     installed.append(point("broken", value))
@@ -101,7 +101,7 @@ def test_a_broken_package_fails_alone(
 
 
 @pytest.mark.requirement("JD-22")
-def test_a_name_that_two_packages_register_is_refused_by_both(
+def test_name_registered_by_two_packages_is_rejected(
     installed: list[EntryPoint],
 ) -> None:
     installed.append(point("foreign", "a_foreign_package:Foreign"))
@@ -111,17 +111,17 @@ def test_a_name_that_two_packages_register_is_refused_by_both(
 
 
 @pytest.mark.requirement("JD-22")
-def test_ours_cannot_be_replaced_by_chance() -> None:
+def test_built_in_schema_cannot_be_replaced() -> None:
     with pytest.raises(BadInput, match="has the name of a built-in one"):
         Registry({"example": actuation("example")})
 
 
-def test_an_unknown_schema_is_refused_with_the_nearest_name() -> None:
+def test_unknown_schema_is_rejected_with_the_nearest_name() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'example'"):
         schema_class("exampel")
 
 
-def test_a_schema_that_cannot_be_made_is_refused(nao: Robot) -> None:
+def test_schema_that_cannot_be_created_is_rejected(nao: Robot) -> None:
     def init(self: object) -> None:
         raise RuntimeError("no camera")
 

@@ -21,8 +21,8 @@ def says(name: str, value: float) -> type:
 
 
 @pytest.mark.requirement("JD-21")
-def test_a_value_is_there_at_once_and_whole(nao: Robot) -> None:
-    """Who is called after the writer in a slot sees it; nobody can change it."""
+def test_value_is_visible_in_the_same_slot_and_immutable(nao: Robot) -> None:
+    """Schemas called after the writer see it; the array is a read-only copy."""
     field = Variable(name="field", type=np.ndarray, about="Of a test.")
     mine = np.zeros(3)
 
@@ -56,7 +56,7 @@ def test_a_value_is_there_at_once_and_whole(nao: Robot) -> None:
         (np.ndarray, (np.ones(2),), ([1.0],)),
     ],
 )
-def test_values_are_of_the_declared_type(
+def test_value_must_have_the_declared_type(
     kind: type, good: tuple[object, ...], bad: tuple[object, ...]
 ) -> None:
     cell = Cell(Variable(name="x", type=kind, about="Of a test."), "a/b")
@@ -68,7 +68,7 @@ def test_values_are_of_the_declared_type(
 
 
 @pytest.mark.requirement("JD-21")
-def test_only_what_is_declared_is_written_and_read(nao: Robot) -> None:
+def test_only_declared_variables_can_be_written_and_read(nao: Robot) -> None:
     errors: list[str] = []
 
     def tries(schema: Any) -> None:
@@ -92,8 +92,8 @@ def test_only_what_is_declared_is_written_and_read(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("JD-22")
-def test_two_schemas_of_one_name_never_meet(nao: Robot) -> None:
-    """Each reader means the nearest: child, sibling, sibling of an ancestor."""
+def test_reader_finds_the_nearest_schema_of_a_name(nao: Robot) -> None:
+    """The nearest is a child, then a sibling, then a sibling of an ancestor."""
     seen: dict[str, list[float]] = {}
 
     def look(schema: Any) -> None:
@@ -124,7 +124,7 @@ def test_two_schemas_of_one_name_never_meet(nao: Robot) -> None:
     assert stage.runtime.value("wall", "distance") == 9.0
 
 
-def test_a_nearer_one_that_is_woken_later_is_meant_from_then_on(nao: Robot) -> None:
+def test_nearer_schema_woken_later_is_read_from_then_on(nao: Robot) -> None:
     seen: list[float] = []
 
     def iterate(schema: Any) -> None:
@@ -139,7 +139,7 @@ def test_a_nearer_one_that_is_woken_later_is_meant_from_then_on(nao: Robot) -> N
 
 
 @pytest.mark.requirement("JD-21")
-def test_a_value_says_its_age(nao: Robot) -> None:
+def test_value_has_an_age(nao: Robot) -> None:
     ages: list[float] = []
 
     def iterate(schema: Any) -> None:
@@ -161,7 +161,7 @@ def test_a_value_says_its_age(nao: Robot) -> None:
     assert stage.state("eye") is State.SLEPT
 
 
-def test_an_output_that_is_declared_twice_is_refused() -> None:
+def test_duplicate_output_is_rejected() -> None:
     with pytest.raises(BadInput, match="declares the output 'distance' twice"):
         SchemaInfo(name="x", about="Of a test.", outputs=(DISTANCE, DISTANCE))
     with pytest.raises(BadInput, match="'a-b'; give letters"):

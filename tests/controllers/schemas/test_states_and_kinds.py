@@ -1,4 +1,4 @@
-"""One schema alone: what it is, its states, its iterations (JD-1 to 4, 16, 19, 20)."""
+"""Single schemas: declaration, states, iterations (JD-1 to 4, 16, 19, 20)."""
 
 from contextlib import suppress
 from dataclasses import dataclass, fields
@@ -36,7 +36,7 @@ def test_several_schemas_run_at_once(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("JD-2")
-def test_a_schema_is_stopped_resumed_and_modulated(nao: Robot) -> None:
+def test_schema_can_be_stopped_resumed_and_modulated(nao: Robot) -> None:
     def iterate(schema: Any) -> None:
         schema.count = getattr(schema, "count", 0) + 1
         schema.write("count", schema.count)
@@ -60,14 +60,14 @@ def test_a_schema_is_stopped_resumed_and_modulated(nao: Robot) -> None:
 
     stage.runtime.sleep("turn", stage.tick)
     stage.slot(5)
-    assert stage.runtime.value("turn", "count") == 4, "it worked asleep"
+    assert stage.runtime.value("turn", "count") == 4, "iterated while asleep"
     stage.runtime.wake("turn", stage.tick + 1)
     stage.slot()
-    assert stage.runtime.value("turn", "count") == 5, "it forgot what it knew"
+    assert stage.runtime.value("turn", "count") == 5, "lost its state"
 
 
 @pytest.mark.requirement("JD-3")
-def test_perception_makes_richer_stimuli_that_actuation_acts_on(nao: Robot) -> None:
+def test_perception_levels_feed_an_actuation_schema(nao: Robot) -> None:
     """Two levels of perception, then a command."""
     yaw = nao.joint_index("HeadYaw")
     angle = perceptive(
@@ -95,11 +95,11 @@ def test_perception_makes_richer_stimuli_that_actuation_acts_on(nao: Robot) -> N
     assert not stage.executed_by()
     stage.world.robot.q[yaw] = 0.2
     stage.slot()
-    assert stage.world.target_of("HeadYaw") == pytest.approx(-0.5), "not in this slot"
+    assert stage.world.target_of("HeadYaw") == pytest.approx(-0.5), "same slot"
 
 
 @pytest.mark.requirement("JD-4")
-def test_an_actuation_schema_takes_all_four_states(nao: Robot) -> None:
+def test_actuation_schema_takes_all_four_states(nao: Robot) -> None:
     turn = actuation("turn", ready=lambda s: 3 <= s.tick < 6)
     parent = actuation("parent", period_s=0.02, start=lambda s: s.wake("turn"))
     stage = SchemaWorld.of(nao, turn, parent).begin("parent").slot(8)
@@ -114,7 +114,7 @@ def test_an_actuation_schema_takes_all_four_states(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("JD-4")
-def test_a_perceptive_schema_is_asleep_or_winner(nao: Robot) -> None:
+def test_perceptive_schema_is_asleep_or_winner(nao: Robot) -> None:
     looks: list[int] = []
     eye = perceptive("eye", perceive=lambda s: looks.append(s.tick), period_s=0.03)
     stage = SchemaWorld.of(nao, eye)
@@ -130,7 +130,7 @@ def test_a_perceptive_schema_is_asleep_or_winner(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("JD-16")
-def test_sensors_are_read_anew_and_motors_written_in_each_slot(nao: Robot) -> None:
+def test_sensors_are_read_and_motors_written_in_each_slot(nao: Robot) -> None:
     yaw, pitch = nao.joint_index("HeadYaw"), nao.joint_index("HeadPitch")
     follow = actuation(
         "follow",
@@ -146,7 +146,7 @@ def test_sensors_are_read_anew_and_motors_written_in_each_slot(nao: Robot) -> No
 
 @pytest.mark.requirement("JD-19", "JD-20")
 @pytest.mark.parametrize("slots", [1, 2, 3, 10])
-def test_iterations_come_at_the_rate_of_the_period(nao: Robot, slots: int) -> None:
+def test_iterations_follow_the_period(nao: Robot, slots: int) -> None:
     ticks: list[int] = []
     steady = actuation(
         "steady", period_s=0.01 * slots, iterate=lambda s: ticks.append(s.tick)
@@ -156,7 +156,7 @@ def test_iterations_come_at_the_rate_of_the_period(nao: Robot, slots: int) -> No
 
 
 @pytest.mark.requirement("JD-20")
-def test_the_example_turns_the_head_and_finishes(nao: Robot) -> None:
+def test_example_turns_the_head_and_finishes(nao: Robot) -> None:
     stage = SchemaWorld.of(nao)
     stage.begin("example", parameters={"amplitude": 0.2, "turn_s": 1.0, "for_s": 0.5})
     yaw, seen = nao.joint_index("HeadYaw"), []
@@ -165,13 +165,13 @@ def test_the_example_turns_the_head_and_finishes(nao: Robot) -> None:
         seen.append(stage.world.robot.target[yaw])
     assert max(seen) == pytest.approx(0.2, abs=1e-3)
     written = len(stage.told(Executed))
-    assert written == 25, "one command each 20 ms for half a second"
+    assert written == 25, "one command per 20 ms for 0.5 s"
     assert stage.runtime.is_quiet
     assert Example.info.period_s == 0.02
 
 
-def test_slots_that_are_left_out_are_caught_up_once(nao: Robot) -> None:
-    """A run may let time pass for heat alone; the grid stays."""
+def test_skipped_slots_are_caught_up_once(nao: Robot) -> None:
+    """A run may let time pass for heat only; the grid does not change."""
     ticks: list[int] = []
     steady = actuation("steady", period_s=0.03, iterate=lambda s: ticks.append(s.tick))
     stage = SchemaWorld.of(nao, steady).begin("steady").slot(4)
@@ -181,7 +181,7 @@ def test_slots_that_are_left_out_are_caught_up_once(nao: Robot) -> None:
 
 
 @pytest.mark.parametrize("method", ["ready", "stop"])
-def test_commands_act_in_start_and_iterate_alone(nao: Robot, method: str) -> None:
+def test_commands_act_only_in_start_and_iterate(nao: Robot, method: str) -> None:
     answers: list[object] = []
 
     def tries(schema: Any) -> bool:
@@ -219,10 +219,10 @@ ODD += ({"v": 0.0}, {1: 2}, {"Head": "all"}, int, int | None, list[int], object(
 
 @pytest.mark.parametrize("odd", ODD, ids=[type(odd).__name__ for odd in ODD])
 @pytest.mark.parametrize("kind", [SchemaInfo, Variable, Activation])
-def test_a_field_of_any_shape_is_taken_or_refused_in_a_sentence(
+def test_any_field_value_is_accepted_or_rejected_with_our_error(
     kind: type, odd: object
 ) -> None:
-    """Each field is given each value; nothing but an error of ours is raised."""
+    """Each field gets each value; only BadInput or UnknownName may be raised."""
     good: dict[str, Any] = {"name": "x", "about": "Of a test."}
     if kind is Variable:
         good["type"] = float
@@ -233,7 +233,7 @@ def test_a_field_of_any_shape_is_taken_or_refused_in_a_sentence(
             kind(**{**good, one.name: odd})
 
 
-def test_what_a_declaration_keeps_nobody_changes() -> None:
+def test_declaration_copies_its_containers() -> None:
     rates, reads = {"Processor": 10.0}, ["a.b"]
     info = SchemaInfo(name="x", about="Of a test.", rates=rates, reads=reads)  # type: ignore[arg-type]
     rates["Processor"] = 100.0
@@ -241,7 +241,7 @@ def test_what_a_declaration_keeps_nobody_changes() -> None:
     assert (info.rates, info.reads) == ({"Processor": 10.0}, ("a.b",))
 
 
-def test_a_parameter_may_not_have_a_word_of_wake_for_its_name() -> None:
+def test_reserved_parameter_name_is_rejected() -> None:
     @dataclass(frozen=True)
     class Taken:
         order: int = 0
@@ -257,7 +257,7 @@ def test_a_parameter_may_not_have_a_word_of_wake_for_its_name() -> None:
         SchemaInfo(name="x", about="Of a test.", parameters=Bare)
 
 
-def test_a_schema_sees_the_robot_its_state_and_its_own_randomness(nao: Robot) -> None:
+def test_schema_has_robot_state_period_and_its_own_random(nao: Robot) -> None:
     seen: list[tuple[object, ...]] = []
 
     def start(schema: Any) -> None:
@@ -270,7 +270,7 @@ def test_a_schema_sees_the_robot_its_state_and_its_own_randomness(nao: Robot) ->
     (robot, state, period_s, first), (*_, second) = seen
     assert robot is nao
     assert (state, period_s) == ("Sit", 0.05)
-    assert first != second, "two instances draw the same"
+    assert first != second, "two instances share a generator"
 
 
 def test_several_leaves_are_commanded_all_or_none(nao: Robot) -> None:
@@ -288,10 +288,10 @@ def test_several_leaves_are_commanded_all_or_none(nao: Robot) -> None:
 
 def test_messages(messages: Messages, nao: Robot) -> None:
     messages(
-        a_period_that_is_no_multiple_of_the_slot=lambda: SchemaWorld.of(
+        invalid_period=lambda: SchemaWorld.of(
             nao, actuation("odd", period_s=0.015)
         ).begin("odd"),
-        a_declaration_that_cannot_hold=each(
+        invalid_declaration=each(
             lambda **wrong: SchemaInfo(**{"name": "x", "about": "Of a test."} | wrong),
             name=["a/b", None],
             period_s=[0.0, "0.1"],
@@ -302,7 +302,7 @@ def test_messages(messages: Messages, nao: Robot) -> None:
             rates=[(("Processor", 1),)],
             about=[3],
         ),
-        a_waking_of_a_wrong_shape=each(
+        invalid_activation=each(
             lambda **wrong: Activation(**{"schema": "wave", **wrong}),
             parameters=[5],
             order=[nan],
@@ -310,7 +310,7 @@ def test_messages(messages: Messages, nao: Robot) -> None:
             rates=[5],
             schema=[5],
         ),
-        outputs_are_looked_at_by_their_names=lambda: (
+        unknown_output=lambda: (
             SchemaWorld.of(nao, perceptive("eye"))
             .begin("eye")
             .slot()

@@ -1,4 +1,4 @@
-"""Runtimes that are broken break the rule of winners (I-25), and are found out."""
+"""Runtimes with a defect violate the rule of winners (I-25) in the trace check."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,30 +12,28 @@ from nao_testbed.models import Robot
 from tests.controllers.schemas.schema_world import SchemaWorld, actuation, perceptive
 
 
-def _forget_to_give_up(endings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def _skip_give_up(endings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endings._ledger, "give_up", lambda *_: None)
 
 
-def _let_the_tree_live(endings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def _keep_descendants_awake(endings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Instance, "awake_below", lambda self: iter(()))
 
 
-def _promote_before_the_loser_stands_down(
-    endings: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def _skip_demotion(endings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endings, "demote", lambda *_: None)
 
 
 BREAKS: list[Callable[[Any, pytest.MonkeyPatch], None]] = [
-    _forget_to_give_up,
-    _let_the_tree_live,
-    _promote_before_the_loser_stands_down,
+    _skip_give_up,
+    _keep_descendants_awake,
+    _skip_demotion,
 ]
 
 
 @pytest.mark.parametrize("breaks", BREAKS)
 @pytest.mark.requirement("I-25")
-def test_a_broken_runtime_is_found_out(
+def test_defect_of_the_runtime_is_detected(
     nao: Robot,
     monkeypatch: pytest.MonkeyPatch,
     breaks: Callable[[Any, pytest.MonkeyPatch], None],

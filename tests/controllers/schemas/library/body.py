@@ -1,7 +1,7 @@
-"""A NAO that obeys at once, with all that its schemas act through.
+"""A NAO whose joints follow at once, with everything its schemas act through.
 
-The same parts as on the simulator, in the same order of a slot; only the physics is
-missing: set-points are reached at once, and what sensors show is what a test says.
+The same parts as on the simulator, in the same order per slot, without physics:
+set-points are reached at once, and the test sets the sensor values.
 """
 
 from collections.abc import Mapping
@@ -124,7 +124,7 @@ ENTRIES: dict[str, Any] = {
 
 
 def with_test_library(robot: Robot) -> Robot:
-    """Return the robot with what these tests play, and nothing else."""
+    """Return the robot with the library of these tests only."""
     form = LibraryForm.model_validate(ENTRIES)
     bare = replace(robot, library=Library())
     problems = library_problems(form, bare, KnownNames.of_library(bare.library))
@@ -133,7 +133,7 @@ def with_test_library(robot: Robot) -> Robot:
 
 
 class ObedientRobot(KeepingRobot):
-    """Reaches its set-points at once; the rest of its sensors a test may set."""
+    """Robot that reaches its set-points at once; the test sets its other sensors."""
 
     def __init__(self, robot: Robot, posture: str) -> None:
         super().__init__(robot)
@@ -165,7 +165,7 @@ class ObedientRobot(KeepingRobot):
 
 @dataclass
 class Body(Stage):
-    """A robot and its slots."""
+    """A robot run slot by slot."""
 
     robot: Robot
     sensors: ObedientRobot
@@ -188,7 +188,7 @@ class Body(Stage):
         seed: int = 0,
         turned: Mapping[str, float] | None = None,
     ) -> "Body":
-        """Begin in a posture; some joints may be turned elsewhere, in rad."""
+        """Start in a posture, with some joints at other angles, in rad."""
         sensors = ObedientRobot(robot, posture)
         for joint, angle in (turned or {}).items():
             place = robot.joint_index(joint)
@@ -250,7 +250,7 @@ class Body(Stage):
         return self.slot(round(time_s * 100))
 
     def until(self, path: str, state: State, within_s: float) -> float:
-        """Run until an instance is in a state; return the time that took, in s."""
+        """Run until an instance is in a state; return the duration, in s."""
         begin = self.tick
         while self.state(path) is not state:
             self.slot()
@@ -262,7 +262,7 @@ class Body(Stage):
         return float(self.sensors.target[self.robot.joint_index(joint)])
 
     def failures(self) -> list[str]:
-        """Return broken invariants, errors of schemas, commands of who might not."""
+        """Return violations, schema errors, and rejected calls of non-winners."""
         return [
             *map(str, check_trace(self.events)),
             *map(str, check_trace(self.events)),

@@ -1,4 +1,4 @@
-"""The NAO with the library of these tests."""
+"""Fixture: the NAO with the library of these tests."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the schemas of the library declare."""
+"""Declarations of the library's schemas."""
 
 import re
 from dataclasses import fields
@@ -22,7 +22,7 @@ def info_of(name: str) -> SchemaInfo:
 
 
 def numbers() -> list[tuple[str, str]]:
-    """Return schema and parameter of all that are numbers."""
+    """Return schema and name of every numeric parameter."""
     return [
         (name, one.name)
         for name in OURS
@@ -32,14 +32,14 @@ def numbers() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_it_is_woken_in_any_state_and_ends_without_a_trace(
+def test_schema_starts_in_any_state_and_releases_everything(
     robot: Robot, name: str
 ) -> None:
     body = Body.of(robot)
     try:
         body.begin(name)
     except (UnknownName, BadInput):
-        return  # what its defaults name is not in this library, or nothing is given
+        return  # its defaults are not in this library, or a parameter is missing
     body.slot(10)
     body.runtime.sleep(name, body.tick)
     body.slot(2)
@@ -49,7 +49,7 @@ def test_it_is_woken_in_any_state_and_ends_without_a_trace(
 
 @pytest.mark.parametrize(("schema", "parameter"), numbers())
 @pytest.mark.parametrize("value", [float("nan"), -1e12, 1e12])
-def test_no_number_is_taken_from_outside_its_range(
+def test_number_out_of_range_is_rejected(
     schema: str, parameter: str, value: float
 ) -> None:
     given: dict[str, Any] = {parameter: value}
@@ -58,7 +58,7 @@ def test_no_number_is_taken_from_outside_its_range(
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_each_output_says_what_it_means_and_in_which_unit(name: str) -> None:
+def test_each_output_has_a_description_and_a_unit(name: str) -> None:
     for output in info_of(name).outputs:
         assert output.about.endswith(".")
         unit = output.name.rpartition("_")[2]
@@ -67,12 +67,12 @@ def test_each_output_says_what_it_means_and_in_which_unit(name: str) -> None:
         assert output.initial is not None
 
 
-def test_the_page_of_schemas_names_every_one() -> None:
+def test_page_of_schemas_lists_every_schema() -> None:
     page = (ROOT / "docs" / "concepts" / "schemas.md").read_text(encoding="utf-8")
     assert not [name for name in BUILT_IN if f"`{name}`" not in page]
 
 
-def test_the_yaml_of_the_page_is_a_behaviour(nao: Robot) -> None:
+def test_yaml_example_of_the_page_runs(nao: Robot) -> None:
     page = (ROOT / "docs" / "concepts" / "schemas.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^```yaml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     data = YAML(typ="safe").load(block)

@@ -1,4 +1,4 @@
-"""`frames` sets each motor frame by frame while it holds its resources."""
+"""`frames` plays set-points frame by frame while it holds its resources."""
 
 from itertools import pairwise
 from typing import Any
@@ -32,7 +32,7 @@ def shown(body: Body, joint: str) -> list[float]:
 
 
 @pytest.mark.requirement("RM-66")
-def test_each_frame_is_the_set_point_for_its_time(robot: Robot) -> None:
+def test_each_frame_is_the_set_point_for_its_duration(robot: Robot) -> None:
     body = nodding(Body.of(robot))
     body.slot(5 * FRAMES + 10)
     j = robot.joint_index("HeadYaw")
@@ -47,7 +47,7 @@ def test_each_frame_is_the_set_point_for_its_time(robot: Robot) -> None:
 
 
 @pytest.mark.requirement("RM-66")
-def test_the_rate_is_15_frames_a_second_by_default(robot: Robot) -> None:
+def test_default_rate_is_15_frames_per_second(robot: Robot) -> None:
     body = Body.of(robot)
     body.begin("frames", parameters={"angles": {"HeadYaw": YAW}})
     body.until("frames", State.SLEPT, 1.0)
@@ -56,7 +56,7 @@ def test_the_rate_is_15_frames_a_second_by_default(robot: Robot) -> None:
 
 
 @pytest.mark.requirement("RM-66", "RM-37")
-def test_a_paused_timeline_goes_on_from_where_it_was(robot: Robot) -> None:
+def test_paused_timeline_resumes_at_its_frame(robot: Robot) -> None:
     body = nodding(Body.of(robot), policy=PauseOnDemand())
     body.slot(14)
     before = shown(body, "HeadYaw")
@@ -70,7 +70,7 @@ def test_a_paused_timeline_goes_on_from_where_it_was(robot: Robot) -> None:
 
 
 @pytest.mark.requirement("RM-66", "RM-48")
-def test_a_motor_that_was_not_free_rests_while_the_others_play(robot: Robot) -> None:
+def test_optional_motor_that_is_held_does_not_move(robot: Robot) -> None:
     body = Body.of(robot)
     body.hold("walk", "HeadPitch")
     nodding(body)
@@ -80,7 +80,7 @@ def test_a_motor_that_was_not_free_rests_while_the_others_play(robot: Robot) -> 
 
 
 @pytest.mark.requirement("RM-66", "RM-35")
-def test_a_stopped_timeline_moves_nothing_and_begins_anew(robot: Robot) -> None:
+def test_stopped_timeline_moves_nothing_and_restarts(robot: Robot) -> None:
     body = nodding(Body.of(robot))
     body.slot(14)
     before = shown(body, "HeadYaw")
@@ -93,7 +93,7 @@ def test_a_stopped_timeline_moves_nothing_and_begins_anew(robot: Robot) -> None:
 
 
 @pytest.mark.requirement("RM-66")
-def test_a_timeline_relies_on_its_motors_to_its_last_frame(robot: Robot) -> None:
+def test_timeline_with_a_lock_keeps_its_motors_to_the_end(robot: Robot) -> None:
     body = nodding(Body.of(robot), policy=Lock())
     body.slot(14)
     assert body.take("taker", "HeadYaw") is None
@@ -110,7 +110,7 @@ def test_a_timeline_relies_on_its_motors_to_its_last_frame(robot: Robot) -> None
         ({"angles": {"HeadYaw": YAW}, "frames_per_second": 0.0}, "frames_per_second"),
     ],
 )
-def test_invalid_frames_are_refused(
+def test_invalid_frames_are_rejected(
     robot: Robot, parameters: dict[str, object], says: str
 ) -> None:
     with pytest.raises(BadInput, match=says):

@@ -1,4 +1,4 @@
-"""The fuzzy controller against another implementation, by hand, and by its laws."""
+"""Fuzzy controller against scikit-fuzzy, by hand calculation, and by laws."""
 
 import pytest
 from hypothesis import given
@@ -14,7 +14,7 @@ from nao_testbed.controllers.schemas.library.fuzzy import (
 )
 from nao_testbed.models import BadInput, UnknownName
 
-ATOL_TIP = 1e-3  # percent; both sample the output, at 501 and at 100 001 places
+ATOL_TIP = 1e-3  # percent; the output is sampled at 501 and at 100 001 points
 
 
 def quality_of_three(name: str) -> FuzzyVariable:
@@ -27,7 +27,7 @@ def quality_of_three(name: str) -> FuzzyVariable:
 
 
 def tipping() -> FuzzyController:
-    """The tipping problem that the manuals of fuzzy toolboxes share."""
+    """Return the tipping problem of fuzzy toolbox manuals."""
     tip = FuzzyVariable(
         name="tip",
         low=0.0,
@@ -49,7 +49,7 @@ def tipping() -> FuzzyController:
     return FuzzyController(inputs, tip, rules, otherwise=0.0)
 
 
-def test_corners_of_a_triangle_may_meet_at_an_end() -> None:
+def test_triangle_corners_may_coincide_at_an_end() -> None:
     assert triangle(0.0, 0.0, 5.0).membership(0.0) == 1.0
     assert triangle(5.0, 10.0, 10.0).membership(10.0) == 1.0
 
@@ -67,14 +67,12 @@ def test_corners_of_a_triangle_may_meet_at_an_end() -> None:
         (7.3, 1.1, 11.025153732811713),
     ],
 )
-def test_another_implementation_gives_the_same_tip(
-    food: float, service: float, tip: float
-) -> None:
+def test_tip_agrees_with_scikit_fuzzy(food: float, service: float, tip: float) -> None:
     found = tipping().decide({"food": food, "service": service})
     assert_allclose(found, tip, atol=ATOL_TIP)
 
 
-def test_one_cut_triangle_has_the_centre_found_by_hand() -> None:
+def test_centroid_of_a_clipped_triangle() -> None:
     # μ = min(x, 1/2) over a ramp on [0, 1]: area 3/8, moment 1/24 + 3/16 = 11/48.
     ramp = FuzzyVariable(
         name="y", low=0.0, high=1.0, words={"up": triangle(0.0, 1.0, 1.0)}
@@ -88,14 +86,12 @@ def test_one_cut_triangle_has_the_centre_found_by_hand() -> None:
 
 
 @given(st.floats(-5.0, 15.0), st.floats(-5.0, 15.0))
-def test_the_answer_lies_in_the_range_of_the_output(
-    food: float, service: float
-) -> None:
+def test_output_lies_in_its_range(food: float, service: float) -> None:
     assert 0.0 <= tipping().decide({"food": food, "service": service}) <= 25.0
 
 
 @given(st.floats(-100.0, 100.0), st.lists(st.floats(-50, 50), min_size=4, max_size=4))
-def test_membership_is_a_fraction_and_one_on_the_plateau(
+def test_membership_is_a_fraction_and_1_on_the_plateau(
     x: float, corners: list[float]
 ) -> None:
     foot, rise, fall, end = sorted(corners)
@@ -106,7 +102,7 @@ def test_membership_is_a_fraction_and_one_on_the_plateau(
         assert fuzzy.membership(x) == 0.0
 
 
-def test_where_no_rule_holds_the_answer_is_the_one_that_was_given() -> None:
+def test_default_output_is_used_when_no_rule_applies() -> None:
     level = FuzzyVariable(
         name="x", low=0.0, high=1.0, words={"much": triangle(0.5, 1.0, 1.0)}
     )
@@ -117,7 +113,7 @@ def test_where_no_rule_holds_the_answer_is_the_one_that_was_given() -> None:
     assert only.decide({"x": 0.6}) > 0.5
 
 
-def test_a_rule_of_little_weight_says_less() -> None:
+def test_rule_of_small_weight_has_less_influence() -> None:
     level = FuzzyVariable(
         name="x",
         low=0.0,
@@ -136,7 +132,7 @@ def test_a_rule_of_little_weight_says_less() -> None:
     assert answer(0.2) < 0.45
 
 
-def test_what_is_not_there_is_named() -> None:
+def test_unknown_names_are_reported() -> None:
     food = quality_of_three("food")
     with pytest.raises(UnknownName, match=r"'foot'.*food"):
         FuzzyController(
@@ -167,7 +163,7 @@ def test_what_is_not_there_is_named() -> None:
         ),
     ],
 )
-def test_what_has_no_meaning_is_refused(make: object, says: str) -> None:
+def test_invalid_values_are_rejected(make: object, says: str) -> None:
     assert callable(make)
     with pytest.raises(BadInput, match=says):
         make()

@@ -1,4 +1,4 @@
-"""Schemas that compose others, hold, move, speak and blink."""
+"""Generic schemas: sequence, hold, move, say, blink."""
 
 import re
 from itertools import pairwise
@@ -20,13 +20,13 @@ from nao_testbed.models import BadInput, Robot, UnknownName
 from tests.controllers.schemas.library.body import Body
 
 
-def test_every_name_in_the_registry_is_a_schema_of_that_name() -> None:
+def test_registered_name_is_the_name_of_its_schema() -> None:
     for name in schema_names():
         assert schema_class(name).info.name == name
         assert schema_class(name).info.about.endswith(".")
 
 
-def test_hold_has_its_resources_for_the_stated_time_and_moves_nothing(
+def test_hold_keeps_its_resources_for_the_time_and_moves_nothing(
     robot: Robot,
 ) -> None:
     body = Body.of(robot).begin("hold", parameters={"for_s": 0.3}, needs=("Head",))
@@ -38,7 +38,7 @@ def test_hold_has_its_resources_for_the_stated_time_and_moves_nothing(
     assert not body.failures()
 
 
-def test_time_without_its_resources_does_not_count_for_hold(robot: Robot) -> None:
+def test_hold_does_not_count_time_without_its_resources(robot: Robot) -> None:
     body = Body.of(robot).begin("hold", parameters={"for_s": 0.3}, needs=("Head",))
     body.slot(11)
     body.hold("more important", "HeadYaw", priority=5)
@@ -55,7 +55,7 @@ def sequence(*children: Activation, **parameters: Any) -> dict[str, Any]:
 
 
 @pytest.mark.requirement("JD-26")
-def test_a_sequence_lets_one_child_act_after_another(robot: Robot) -> None:
+def test_sequence_runs_its_children_one_after_another(robot: Robot) -> None:
     body = Body.of(robot)
     row = [
         Activation(schema="hold", name=name, parameters={"for_s": 0.1}, needs=(name,))
@@ -73,7 +73,7 @@ def test_a_sequence_lets_one_child_act_after_another(robot: Robot) -> None:
 
 
 @pytest.mark.requirement("RM-7")
-def test_sets_of_behaviours_and_resources_can_be_classes(robot: Robot) -> None:
+def test_activations_can_be_defined_as_classes(robot: Robot) -> None:
     class Wave(Activation):
         side = "Right"
 
@@ -99,10 +99,10 @@ def test_sets_of_behaviours_and_resources_can_be_classes(robot: Robot) -> None:
     assert "LHand" in granted["sequence/wave Left"]
     assert "RHand" not in granted["sequence/wave Left"]
     owners = [event.owner for event in body.told(OwnerAdded)]
-    assert len(owners) == len(set(owners)), "an owner was added again at its start"
+    assert len(owners) == len(set(owners)), "an owner was added twice"
 
 
-def test_a_sequence_goes_on_with_the_child_that_was_interrupted(robot: Robot) -> None:
+def test_sequence_resumes_with_the_interrupted_child(robot: Robot) -> None:
     body = Body.of(robot)
     row = [
         Activation(schema="hold", name=name, parameters={"for_s": 0.2}, needs=(name,))
@@ -127,7 +127,7 @@ def test_perceptive_children_of_a_sequence_stay_awake(robot: Robot) -> None:
 
 
 @pytest.mark.parametrize(("on_failure", "ends"), [("fail", True), ("go on", False)])
-def test_a_sequence_fails_with_its_child_or_goes_on(
+def test_sequence_fails_with_its_child_or_continues(
     robot: Robot, on_failure: str, ends: bool
 ) -> None:
     body = Body.of(robot)
@@ -141,7 +141,7 @@ def test_a_sequence_fails_with_its_child_or_goes_on(
     assert ("sequence/hold" in started) is not ends
 
 
-def test_a_motion_takes_what_it_moves_and_no_more(robot: Robot) -> None:
+def test_move_takes_only_the_joints_of_its_motion(robot: Robot) -> None:
     body = Body.of(robot).begin("move", parameters={"motion": "test wave"})
     body.until("move", State.SLEPT, 1.0)
     assert tuple(body.told(Granted)[0].shares) == ("RShoulderPitch",)
@@ -150,7 +150,7 @@ def test_a_motion_takes_what_it_moves_and_no_more(robot: Robot) -> None:
     assert not body.failures()
 
 
-def test_a_motion_is_repeated_as_often_as_is_asked_for(robot: Robot) -> None:
+def test_motion_is_repeated_as_often_as_requested(robot: Robot) -> None:
     body = Body.of(robot)
     motion = {"motion": "test wave", "repeat": 3, "pause_s": 0.1}
     body.begin("wave", parameters=motion)
@@ -160,7 +160,7 @@ def test_a_motion_is_repeated_as_often_as_is_asked_for(robot: Robot) -> None:
     assert all(b - a >= 60 + 10 for a, b in pairwise(starts))
 
 
-def test_a_motion_that_is_revoked_begins_anew(robot: Robot) -> None:
+def test_revoked_motion_restarts(robot: Robot) -> None:
     body = Body.of(robot).begin("move", parameters={"motion": "test wave"}).slot(30)
     body.hold("more important", "Right arm", priority=5)
     body.slot(10)
@@ -173,7 +173,7 @@ def test_a_motion_that_is_revoked_begins_anew(robot: Robot) -> None:
     assert not body.failures()
 
 
-def test_a_command_takes_what_all_its_outputs_take(robot: Robot) -> None:
+def test_command_takes_the_resources_of_all_its_outputs(robot: Robot) -> None:
     body = Body.of(robot)
     body.begin("move", parameters={"command": "test greeting", "group": "hello"})
     body.until("move", State.SLEPT, 2.0)
@@ -181,7 +181,7 @@ def test_a_command_takes_what_all_its_outputs_take(robot: Robot) -> None:
     assert len({tick for tick, _ in body.started()}) == 1
 
 
-def test_what_is_to_be_played_must_be_there(robot: Robot) -> None:
+def test_unknown_motion_or_ambiguous_parameters_are_rejected(robot: Robot) -> None:
     body = Body.of(robot)
     with pytest.raises(UnknownName, match="test wave"):
         body.begin("move", parameters={"motion": "tset wave"})
@@ -189,7 +189,7 @@ def test_what_is_to_be_played_must_be_there(robot: Robot) -> None:
         body.begin("move", parameters={"motion": "a", "command": "b"})
 
 
-def test_what_is_said_is_heard_and_the_speaker_is_free_again(robot: Robot) -> None:
+def test_say_plays_the_text_and_releases_the_speaker(robot: Robot) -> None:
     body = Body.of(robot)
     body.begin("say", parameters={"text": "Hello", "repeat": 2, "pause_s": 0.2})
     body.until("say", State.SLEPT, 4.0)
@@ -197,7 +197,7 @@ def test_what_is_said_is_heard_and_the_speaker_is_free_again(robot: Robot) -> No
     body.hold("next", "TTS")
 
 
-def test_the_same_seed_blinks_at_the_same_times(robot: Robot) -> None:
+def test_same_seed_blinks_at_the_same_times(robot: Robot) -> None:
     def blinks(seed: int) -> list[int]:
         body = Body.of(robot, seed=seed)
         body.begin("blink", parameters={"light": "test eyes", "every_s": 1.0})
@@ -228,7 +228,7 @@ def test_the_same_seed_blinks_at_the_same_times(robot: Robot) -> None:
         ("cool down", {"parameters": {"posture": "Siit"}}, "Did you mean 'Sit'"),
     ],
 )
-def test_what_could_not_do_anything_is_refused_when_it_is_woken(
+def test_schema_with_nothing_to_do_is_rejected_when_woken(
     robot: Robot, schema: str, given: dict[str, Any], says: str
 ) -> None:
     body = Body.of(robot)

@@ -1,4 +1,4 @@
-"""The grid: what it remembers, how it forgets, where it is highest."""
+"""Cell grid: storage, relaxation, and the highest cell."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def test_cells_divide_the_rectangle() -> None:
 @given(
     st.floats(-5.0, 5.0), st.floats(0.0, 5.0), st.floats(0.0, 5.0), st.floats(0.1, 9.0)
 )
-def test_two_short_times_relax_as_far_as_one_long_one(
+def test_relaxation_does_not_depend_on_the_time_steps(
     start: float, first: float, second: float, constant: float
 ) -> None:
     once, twice = (CellGrid((0.0, 1.0), (0.0, 1.0), (1, 1), start) for _ in range(2))
@@ -32,7 +32,7 @@ def test_two_short_times_relax_as_far_as_one_long_one(
     assert_allclose(once.values, expected, atol=1e-12)
 
 
-def test_only_cells_whose_centre_is_near_change() -> None:
+def test_only_cells_with_a_centre_in_range_change() -> None:
     grid = CellGrid((0.0, 4.0), (0.0, 2.0), (4, 2), 1.0)
     assert grid.put(1.5, 0.5, (1.0, 0.4), 0.0) == 3
     assert_allclose(grid.values, [[0, 1], [0, 1], [0, 1], [1, 1]])
@@ -48,7 +48,7 @@ def test_only_cells_whose_centre_is_near_change() -> None:
     st.floats(-1.0, 3.0),
     st.floats(0.0, 3.0),
 )
-def test_no_cell_is_worth_more_than_the_highest(
+def test_highest_cell_has_the_highest_value_minus_cost(
     values: list[float], x: float, y: float, cost: float
 ) -> None:
     grid = CellGrid((0.0, 3.0), (0.0, 2.0), (3, 2))
@@ -65,13 +65,13 @@ def test_no_cell_is_worth_more_than_the_highest(
     )
 
 
-def test_of_equal_cells_the_first_is_taken() -> None:
+def test_first_of_equal_cells_is_taken() -> None:
     assert CellGrid((0.0, 2.0), (0.0, 2.0), (2, 2)).highest() == (0.5, 0.5)
 
 
 def test_messages(messages: Messages) -> None:
     messages(
-        an_empty_rectangle=each(
+        empty_rectangle=each(
             CellGrid,
             ((1.0, 1.0), (0.0, 1.0), (2, 2)),
             ((0.0, 1.0), (0.0, float("inf")), (2, 2)),

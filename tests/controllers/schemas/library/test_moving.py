@@ -1,4 +1,4 @@
-"""Schemas that move: looking around, breathing, greeting, dancing."""
+"""Moving schemas: look around, breathe, greet, dance."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ HOT = {"limit_degc": 76.0, "warn_s": 30.0}
 
 
 @pytest.mark.requirement("JD-26")
-def test_looking_around_leaves_no_part_of_the_scene_unseen(robot: Robot) -> None:
+def test_look_around_covers_the_whole_scene(robot: Robot) -> None:
     body = Body.of(robot).begin("look around", parameters={"stay_s": 0.2})
     seen = np.zeros((12, 4), dtype=bool)  # cells of 10 degrees
     yaws, pitches = np.arange(-55, 60, 10), np.arange(-15, 20, 10)
@@ -41,7 +41,7 @@ def test_looking_around_leaves_no_part_of_the_scene_unseen(robot: Robot) -> None
 
 
 @pytest.mark.requirement("JD-26")
-def test_attention_turns_to_what_is_salient_again_and_again(robot: Robot) -> None:
+def test_attention_returns_to_a_salient_direction(robot: Robot) -> None:
     def visits(*salient: tuple[float, float, float]) -> int:
         body = Body.of(robot)
         given = {"stay_s": 0.2, "salient_deg": salient}
@@ -59,7 +59,7 @@ def test_attention_turns_to_what_is_salient_again_and_again(robot: Robot) -> Non
 
 
 @pytest.mark.requirement("JD-3")
-def test_the_perceptive_child_tells_and_the_head_goes_there(robot: Robot) -> None:
+def test_head_moves_straight_to_the_attention_output(robot: Robot) -> None:
     body = Body.of(robot).begin("look around").slot()
     assert body.state("look around/attention") is State.WINNER
     goal = body.runtime.value("look around/attention", "yaw")
@@ -70,16 +70,16 @@ def test_the_perceptive_child_tells_and_the_head_goes_there(robot: Robot) -> Non
         if np.isclose(path[-1], goal, atol=1e-6):
             break
     assert path[-1] == pytest.approx(goal, abs=1e-6)
-    assert np.all(np.diff(np.abs(path - goal)) <= 1e-12)  # straight there
+    assert np.all(np.diff(np.abs(path - goal)) <= 1e-12)  # monotonically
 
 
-def test_looking_around_ends_when_it_is_asked_to(robot: Robot) -> None:
+def test_look_around_ends_after_its_time(robot: Robot) -> None:
     body = Body.of(robot).begin("look around", parameters={"for_s": 1.0})
     assert body.until("look around", State.SLEPT, 2.0) == pytest.approx(1.0, abs=0.05)
     assert body.state("look around/attention") is State.SLEPT
 
 
-def test_attention_refuses_a_scene_without_height(robot: Robot) -> None:
+def test_attention_rejects_invalid_angles(robot: Robot) -> None:
     body = Body.of(robot)
     with pytest.raises(BadInput, match="set one above 0"):
         body.begin("attention", parameters={"up_deg": 0.0, "down_deg": 0.0})
@@ -88,7 +88,7 @@ def test_attention_refuses_a_scene_without_height(robot: Robot) -> None:
     assert Attention.info.reads == ()
 
 
-def test_a_smooth_path_keeps_its_top_speed_and_rests_at_both_ends() -> None:
+def test_smooth_path_keeps_its_top_speed_and_ends_at_rest() -> None:
     path = SmoothPath(0.2, -0.7, 0.5)
     t = np.linspace(-0.1, path.length_s + 0.1, 5001)
     y = np.array([path.at(float(time)) for time in t])
@@ -100,7 +100,7 @@ def test_a_smooth_path_keeps_its_top_speed_and_rests_at_both_ends() -> None:
 
 
 @pytest.mark.parametrize("bpm", [10.0, 30.0])
-def test_breathing_swings_at_its_rate_and_never_jumps(robot: Robot, bpm: float) -> None:
+def test_breathing_has_its_rate_and_no_jumps(robot: Robot, bpm: float) -> None:
     body = Body.of(robot).begin("breathe", parameters={"breaths_per_minute": bpm})
     body.seconds(4.0 * 60.0 / bpm)
     assert not body.failures()
@@ -110,13 +110,13 @@ def test_breathing_swings_at_its_rate_and_never_jumps(robot: Robot, bpm: float) 
     assert swing.max() == pytest.approx(np.radians(4.0), rel=1e-2)
     assert swing.min() >= -1e-6  # the first row is one step after the start
     spectrum = np.abs(np.fft.rfft(swing - swing.mean()))
-    assert int(np.argmax(spectrum)) == 4  # swings in this time
-    # Δ (1 - cos 2π f t) / 2 has the top speed π f Δ; the swelling adds Δ f at most.
+    assert int(np.argmax(spectrum)) == 4  # periods in this time
+    # Δ (1 - cos 2π f t) / 2 has the top speed π f Δ; the growth adds Δ f at most.
     top_speed = np.radians(4.0) * (np.pi + 1.0) * bpm / 60.0
     assert body.fastest().max() * 0.01 <= top_speed * 0.02  # its period is two slots
 
 
-def test_a_deeper_breath_comes_little_by_little(robot: Robot) -> None:
+def test_breathing_amplitude_changes_gradually(robot: Robot) -> None:
     body = Body.of(robot)
     body.begin("breathe", parameters={"amplitude": 0.0, "limbs": "arms and legs"})
     body.seconds(2.0)
@@ -130,7 +130,7 @@ def test_a_deeper_breath_comes_little_by_little(robot: Robot) -> None:
 @pytest.mark.requirement("RM-48")
 @pytest.mark.requirement("RM-49")
 @pytest.mark.parametrize("legs_are_free", [True, False])
-def test_a_greeting_takes_steps_if_the_legs_are_free(
+def test_greeting_takes_steps_if_the_legs_are_free(
     robot: Robot, legs_are_free: bool
 ) -> None:
     body = Body.of(robot)
@@ -142,12 +142,12 @@ def test_a_greeting_takes_steps_if_the_legs_are_free(
     assert not body.failures()
     assert ("LHipRoll" in body.moved()) is legs_are_free
     assert body.runtime.value("greet", "takes_steps") is legs_are_free
-    assert len({tick for tick, _ in body.started()}) == 1  # together
+    assert len({tick for tick, _ in body.started()}) == 1  # all in one slot
     assert len(body.told(GroupStarted)) == 1
 
 
 @pytest.mark.requirement("RM-47")
-def test_without_its_arm_a_greeting_is_not_begun(robot: Robot) -> None:
+def test_greeting_does_not_start_without_its_arm(robot: Robot) -> None:
     body = Body.of(robot)
     body.hold("somebody", "RShoulderPitch")
     given = {"command": "test greeting", "with_steps": ""}
@@ -159,7 +159,7 @@ def test_without_its_arm_a_greeting_is_not_begun(robot: Robot) -> None:
 
 
 @pytest.mark.requirement("RM-36")
-def test_a_dance_that_is_asked_to_stop_rests_at_its_next_stop(robot: Robot) -> None:
+def test_stopped_dance_rests_at_its_next_stop(robot: Robot) -> None:
     body = Body.of(robot).begin("dance", parameters={"motion": "test dance"}).slot(30)
     body.runtime.modulate("dance", {"stop": True}, body.tick)
     body.seconds(2.0)
@@ -174,7 +174,7 @@ def test_a_dance_that_is_asked_to_stop_rests_at_its_next_stop(robot: Robot) -> N
     assert not body.failures()
 
 
-def test_a_dance_rests_while_a_motor_is_hot(robot: Robot) -> None:
+def test_dance_rests_while_a_motor_is_hot(robot: Robot) -> None:
     body = Body.of(robot).begin("dance", parameters={"motion": "test dance", **HOT})
     body.slot(30)
     body.sensors.temperature[0] = 80.0
@@ -187,7 +187,7 @@ def test_a_dance_rests_while_a_motor_is_hot(robot: Robot) -> None:
 
 
 @pytest.mark.parametrize("is_moved_away", [False, True])
-def test_a_dance_resumes_from_its_stop_only_where_it_still_is(
+def test_dance_resumes_from_its_stop_only_if_not_moved_away(
     robot: Robot, is_moved_away: bool
 ) -> None:
     body = Body.of(robot)
@@ -205,7 +205,7 @@ def test_a_dance_resumes_from_its_stop_only_where_it_still_is(
     assert body.started()[-1][1] == expected
 
 
-def test_the_parts_of_a_dance_lie_on_its_curve(robot: Robot) -> None:
+def test_parts_of_a_dance_lie_on_its_curve(robot: Robot) -> None:
     track = Track(
         joint="HeadYaw", times_s=(0.5, 1.3, 2.0, 3.0), angles=(0.2, 0.5, 0.8, 0.1)
     )
@@ -228,7 +228,7 @@ def test_the_parts_of_a_dance_lie_on_its_curve(robot: Robot) -> None:
             assert angle == pytest.approx(float(on_curve[0]))
 
 
-def test_a_stop_before_a_joint_is_anywhere_known_is_refused(robot: Robot) -> None:
+def test_stop_before_the_first_keyframe_of_a_joint_is_rejected(robot: Robot) -> None:
     late = Track(joint="HeadYaw", times_s=(2.0,), angles=(0.8,))
     early = Track(joint="HeadPitch", times_s=(0.5, 2.0), angles=(0.1, 0.2))
     motion = Motion(name="m", tracks=(late, early), stops_s=(1.0,))
@@ -236,7 +236,7 @@ def test_a_stop_before_a_joint_is_anywhere_known_is_refused(robot: Robot) -> Non
         parts_between_stops(motion, robot)
 
 
-def test_the_dance_of_the_nao_keeps_its_speeds_when_it_is_cut(nao: Robot) -> None:
+def test_parts_of_the_nao_dance_keep_the_speed_limits(nao: Robot) -> None:
     dance = nao.library.motion("dance")
     parts = parts_between_stops(dance, nao)
     assert len(parts) > 1
@@ -256,7 +256,7 @@ def test_the_dance_of_the_nao_keeps_its_speeds_when_it_is_cut(nao: Robot) -> Non
         ("greet", {"command": "test bow and say", "with_steps": ""}),
     ],
 )
-def test_what_begins_standing_does_not_begin_lying(
+def test_motion_that_starts_standing_does_not_start_lying(
     robot: Robot, schema: str, given: dict[str, str]
 ) -> None:
     body = Body.of(robot)
@@ -265,29 +265,29 @@ def test_what_begins_standing_does_not_begin_lying(
     children = (Activation(schema=schema, name="it", parameters=given),)
     body.begin("choose", name="parent", children=children).slot(20)
     assert body.state("parent/it") is State.CHECKING
-    body.sensors.up = np.array([0.0, 1.0, 0.0])  # on its side: that is no state
+    body.sensors.up = np.array([0.0, 1.0, 0.0])  # on its side: no state
     body.seconds(2.0)
     assert body.ledger.active_state("State") is None
     assert body.state("parent/it") is State.CHECKING
     body.sensors.up = np.array([0.0, 0.0, 1.0])
     body.seconds(2.0)  # the vertical is filtered
     assert body.state("parent/it") is State.WINNER
-    body.sensors.up = np.array([1.0, 0.0, 0.0])  # and falls
+    body.sensors.up = np.array([1.0, 0.0, 0.0])  # falls
     for i in range(200):
         body.slot()
-        if body.ledger.active_state("State") is None:  # it feels all directions
+        if body.ledger.active_state("State") is None:  # tilted in all directions
             body.sensors.up = np.roll(body.sensors.up, i % 7 == 6)
         else:
             body.sensors.up = np.array([1.0, 0.0, 0.0])
     assert body.state("parent/it") is State.CHECKING
     stops = [e for e in body.told(SchemaStopped) if e.path == "parent/it"]
-    assert len(stops) == 1  # it does not begin again on the way down
+    assert len(stops) == 1  # no restart during the fall
     assert not body.failures()
 
 
 @pytest.mark.requirement("I-26")
-def test_unknown_counts_as_no_state(robot: Robot) -> None:
-    """Upright, and its knee as no posture has it: nobody has seen a state yet."""
+def test_unknown_posture_counts_as_no_state(robot: Robot) -> None:
+    """Upright with knees like in no posture: no state has been recognised yet."""
     knees = {"LKneePitch": 1.2, "RKneePitch": 1.2}
     body = Body.of(robot, turned=knees)
     body.ledger.set_state("State", None, 0)
@@ -300,7 +300,7 @@ def test_unknown_counts_as_no_state(robot: Robot) -> None:
 
 
 @pytest.mark.parametrize("began", [0, 1, 4, 9, 22])  # 0.24 - 0.04 < 0.2
-def test_a_time_is_kept_to_the_slot_whenever_it_began(robot: Robot, began: int) -> None:
+def test_duration_is_exact_to_the_slot_for_any_start(robot: Robot, began: int) -> None:
     body = Body.of(robot).slot(began).begin("look around", parameters={"for_s": 0.2})
     body.until("look around", State.SLEPT, 1.0)
     (start,) = (e.tick for e in body.told(SchemaStarted) if e.path == "look around")
@@ -309,7 +309,7 @@ def test_a_time_is_kept_to_the_slot_whenever_it_began(robot: Robot, began: int) 
 
 
 @pytest.mark.requirement("RM-36")
-def test_a_dance_that_is_asked_gives_back_at_its_next_stop(robot: Robot) -> None:
+def test_dance_releases_its_resources_at_its_next_stop(robot: Robot) -> None:
     body = Body.of(robot)
     given = {"motion": "test dance"}
     body.begin("dance", parameters=given, policy=CallbackOnDemand()).slot(30)
@@ -329,28 +329,28 @@ def test_a_dance_that_is_asked_gives_back_at_its_next_stop(robot: Robot) -> None
 
 
 def asked(body: Body, timeout_s: float = 5.0) -> Ticket:
-    """Let somebody ask for the head."""
+    """Request the head for another owner."""
     body.ledger.add_owner(Owner(name="somebody"), body.tick)
     request = Request(owner="somebody", resources=("HeadYaw",), timeout_s=timeout_s)
     return body.ledger.request(request, body.tick)
 
 
-GIVES_WAY = {"motion": "test dance", "resumes": True}
+RESUMES = {"motion": "test dance", "resumes": True}
 
 
 @pytest.mark.requirement("RM-36", "RM-37")
 @pytest.mark.parametrize("moved_deg", [0.0, 60.0])
-def test_a_dance_gives_way_at_its_next_stop_and_goes_on_afterwards(
+def test_dance_yields_at_its_next_stop_and_resumes_from_it(
     robot: Robot, moved_deg: float
 ) -> None:
-    """From that very stop; the head, which somebody turned, goes back there first."""
+    """If another owner turned the head, it first returns to the stop."""
     body = Body.of(robot)
-    body.begin("dance", parameters=GIVES_WAY, policy=CallbackOnDemand()).slot(30)
+    body.begin("dance", parameters=RESUMES, policy=CallbackOnDemand()).slot(30)
     ticket = asked(body)
     body.slot(10)
     waits = ticket.outcome is None
     assert waits, "not before the stop at 0.5 s"
-    body.slot(60)  # asked again every 0.5 s
+    body.slot(60)  # retry every 0.5 s
     assert ticket.outcome is not None
     assert ticket.outcome.token is not None
     assert body.angle("RShoulderPitch") == pytest.approx(np.radians(40.0), abs=1e-3)
@@ -370,28 +370,28 @@ def test_a_dance_gives_way_at_its_next_stop_and_goes_on_afterwards(
     assert not body.failures()
 
 
-def test_a_dance_goes_on_if_who_asked_does_not_ask_again(robot: Robot) -> None:
+def test_dance_continues_if_the_request_is_not_repeated(robot: Robot) -> None:
     body = Body.of(robot)
-    body.begin("dance", parameters=GIVES_WAY, policy=CallbackOnDemand()).slot(30)
+    body.begin("dance", parameters=RESUMES, policy=CallbackOnDemand()).slot(30)
     ticket = asked(body, timeout_s=0.1)
     body.until("dance", State.SLEPT, 4.0)
     assert ticket.outcome is not None
     assert not ticket.outcome.is_granted
     starts = [tick for tick, _ in body.started()]
-    assert 129 <= starts[1] <= 134, "1 s after it was asked, in slot 29"
+    assert 129 <= starts[1] <= 134, "1 s after the demand in slot 29"
     assert len(starts) == 3
 
 
 @pytest.mark.parametrize("policy", [None, CallbackOnDemand(limit_s=1.0)])
-def test_a_dance_that_shall_go_on_needs_the_policy_that_lets_it(
+def test_resumable_dance_needs_the_callback_policy(
     robot: Robot, policy: CallbackOnDemand | None
 ) -> None:
     with pytest.raises(BadInput, match="requires the policy 'callback'"):
-        Body.of(robot).begin("dance", parameters=GIVES_WAY, policy=policy)
+        Body.of(robot).begin("dance", parameters=RESUMES, policy=policy)
 
 
 @pytest.mark.requirement("RM-36")
-def test_a_dance_with_a_limit_gives_back_at_its_next_stop_too(robot: Robot) -> None:
+def test_dance_with_a_time_limit_also_yields_at_its_next_stop(robot: Robot) -> None:
     body = Body.of(robot)
     given = {"motion": "test dance"}
     body.begin("dance", parameters=given, policy=CallbackOnDemand(limit_s=3.0)).slot(30)

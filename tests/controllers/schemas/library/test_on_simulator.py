@@ -1,4 +1,4 @@
-"""Schemas on the simulated robot: what is seen, and what holds."""
+"""Schemas on the simulated robot: falls, balance, greeting, dance."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,7 +32,7 @@ SOLES = {"l_ankle", "r_ankle"}
 
 @dataclass
 class Scene:
-    """A simulated robot with schemas."""
+    """A simulated robot with a schema runtime."""
 
     body: RobotWithLedger
     runtime: SchemaRuntime
@@ -43,9 +43,9 @@ class Scene:
         self.runtime.wake(name or schema, self.body.tick)
 
     def until(self, path: str, state: State, within_s: float) -> float:
-        """Run until an instance is in a state; return the time that took, in s."""
+        """Run until an instance is in a state; return the duration, in s."""
         begin = self.body.time_s
-        self.body.slot()  # from then on its children are known
+        self.body.slot()  # creates the children
         self.body.run(within_s, lambda: self.runtime.view(path).state is state)
         assert self.runtime.view(path).state is state, self.runtime.view(path)
         return self.body.time_s - begin
@@ -78,7 +78,7 @@ def scene(robot: Robot, posture: str = "Stand") -> Iterator[Scene]:
 
 
 class Push:
-    """A horizontal force on the torso, from half a second on, for 0.2 s."""
+    """Horizontal force on the torso from 0.5 s, for 0.2 s."""
 
     def __init__(self, towards_deg: float, newton: float) -> None:
         angle = np.radians(towards_deg)
@@ -103,7 +103,7 @@ LIFE = (
     ("towards_deg", "newton", "shoulder"),
     [(0.0, 30.0, 0.3), (90.0, 40.0, 1.4), (180.0, 25.0, 2.0)],
 )
-def test_a_fall_is_seen_and_met_before_the_body_touches_the_ground(
+def test_fall_protection_acts_before_the_body_hits_the_ground(
     nao: Robot, towards_deg: float, newton: float, shoulder: float
 ) -> None:
     with scene(nao) as on:
@@ -121,14 +121,14 @@ def test_a_fall_is_seen_and_met_before_the_body_touches_the_ground(
         touched_s = on.body.time_s
         assert touched_s - seen_s > 0.2
         q = on.body.sim.truth().q[nao.joint_index("LShoulderPitch")]
-        assert q == pytest.approx(shoulder, abs=0.35)  # the arm is nearly there
-        on.until("life/breathe", State.WINNER, 6.0)  # it lies still
+        assert q == pytest.approx(shoulder, abs=0.35)  # the arm has almost arrived
+        on.until("life/breathe", State.WINNER, 6.0)  # lying still
         assert on.body.sim.read().stiffness.max() == 0.0
         assert not on.failures()
 
 
 @pytest.mark.parametrize(("towards_deg", "newton"), [(0.0, 16.0), (180.0, 10.0)])
-def test_a_push_that_it_survives_is_no_fall(
+def test_push_without_a_fall_is_not_reported_as_a_fall(
     nao: Robot, towards_deg: float, newton: float
 ) -> None:
     with scene(nao) as on:
@@ -140,13 +140,13 @@ def test_a_push_that_it_survives_is_no_fall(
             on.body.slot()
             assert on.runtime.value("fall watch", "is_falling") is False
             instability.append(on.runtime.value("balance watch", "instability"))
-        assert max(instability[:48]) < 0.1  # it stands firmly
-        assert max(instability) > 0.3  # and was pushed
+        assert max(instability[:48]) < 0.1  # stable
+        assert max(instability) > 0.3  # pushed
         assert not on.body.sim.has_fallen()
 
 
 @pytest.mark.slow
-def test_breathing_with_arms_and_legs_keeps_the_robot_firm(nao: Robot) -> None:
+def test_breathing_with_arms_and_legs_keeps_balance(nao: Robot) -> None:
     with scene(nao) as on:
         on.begin("breathe", parameters={"limbs": "arms and legs"})
         on.begin("balance watch")
@@ -157,7 +157,7 @@ def test_breathing_with_arms_and_legs_keeps_the_robot_firm(nao: Robot) -> None:
 
 
 @pytest.mark.slow
-def test_it_crouches_and_stands_up_and_no_fall_is_seen(nao: Robot) -> None:
+def test_crouching_and_standing_up_is_not_reported_as_a_fall(nao: Robot) -> None:
     with scene(nao) as on:
         on.begin("fall watch")
         row = (Activation(schema="crouch"), Activation(schema="stand"))
@@ -175,7 +175,7 @@ def test_it_crouches_and_stands_up_and_no_fall_is_seen(nao: Robot) -> None:
 
 @pytest.mark.slow
 @pytest.mark.requirement("RM-49")
-def test_a_greeting_on_both_legs_starts_together_and_stands(nao: Robot) -> None:
+def test_greeting_on_both_legs_starts_together_and_stays_upright(nao: Robot) -> None:
     with scene(nao) as on:
         on.begin("greet")
         on.begin("balance watch")
@@ -193,7 +193,7 @@ def test_a_greeting_on_both_legs_starts_together_and_stands(nao: Robot) -> None:
 
 @pytest.mark.slow
 @pytest.mark.requirement("RM-36")
-def test_at_each_stop_of_the_dance_the_robot_rests_firmly(nao: Robot) -> None:
+def test_robot_is_stable_at_a_stop_of_the_dance(nao: Robot) -> None:
     with scene(nao) as on:
         on.begin("dance", parameters={"stop": False})
         on.begin("balance watch")

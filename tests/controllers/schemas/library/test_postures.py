@@ -1,4 +1,4 @@
-"""Going to postures: each one on the way is looked at before the next motion."""
+"""Going to postures: each intermediate posture is checked before the next motion."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def error(body: Body) -> str:
     return body.runtime.view("go to posture").error
 
 
-def test_it_is_there_when_it_has_finished(robot: Robot) -> None:
+def test_robot_is_in_the_posture_at_the_end(robot: Robot) -> None:
     body = Body.of(robot, "Stand")
     go(body, posture="Crouch")
     body.until("go to posture", State.SLEPT, 2.0)
@@ -32,7 +32,7 @@ def test_it_is_there_when_it_has_finished(robot: Robot) -> None:
 
 
 @pytest.mark.requirement("JD-26", "SY-2")
-def test_the_way_leads_through_postures_that_are_checked(robot: Robot) -> None:
+def test_intermediate_postures_are_checked(robot: Robot) -> None:
     body = Body.of(robot, "Stand")
     go(body, posture="Sit")
     body.until("go to posture", State.SLEPT, 4.0)
@@ -41,13 +41,13 @@ def test_the_way_leads_through_postures_that_are_checked(robot: Robot) -> None:
     first, second = (tick for tick, _ in body.started()[:2])
     assert second >= first + 60
     assert body.ledger.active_state("State") == "Sit"
-    # The second moved the legs alone: arms and head follow.
+    # The second motion moved the legs only: arms and head follow.
     goal = robot.posture("Sit").angles
     np.testing.assert_allclose(body.sensors.target, goal, atol=2e-3)
     assert not body.failures()
 
 
-def test_a_posture_that_is_not_reached_ends_the_way(robot: Robot) -> None:
+def test_posture_that_is_not_reached_ends_the_motion(robot: Robot) -> None:
     body = Body.of(robot, "Stand")
     body.sensors.stuck = {"LKneePitch"}
     go(body, posture="Sit", settle_s=0.5)
@@ -57,7 +57,7 @@ def test_a_posture_that_is_not_reached_ends_the_way(robot: Robot) -> None:
     assert len(body.started()) == 1
 
 
-def test_a_posture_on_the_way_may_have_the_state_that_was_left(robot: Robot) -> None:
+def test_intermediate_posture_may_have_the_previous_state(robot: Robot) -> None:
     body = Body.of(robot, "StandInit").slot(40)
     go(body, posture="Crouch")
     body.until("go to posture", State.SLEPT, 6.0)
@@ -66,26 +66,26 @@ def test_a_posture_on_the_way_may_have_the_state_that_was_left(robot: Robot) -> 
     assert not body.failures()
 
 
-def test_an_arm_that_is_held_ends_the_way_too(robot: Robot) -> None:
+def test_blocked_arm_ends_the_motion_too(robot: Robot) -> None:
     body = Body.of(robot, "Stand")
-    body.sensors.stuck = {"LElbowRoll"}  # the legs, and so the state, are right
+    body.sensors.stuck = {"LElbowRoll"}  # the legs, hence the state, are correct
     go(body, posture="Sit", settle_s=0.5)
     body.until("go to posture", State.SLEPT, 4.0)
     assert "LElbowRoll is 37.6 degrees from 'Crouch'" in error(body)
 
 
-def test_a_robot_that_does_not_stand_as_it_should_goes_no_further(
+def test_robot_in_a_wrong_state_ends_the_motion(
     robot: Robot,
 ) -> None:
     body = Body.of(robot, "Stand")
     go(body, posture="Crouch", settle_s=0.5)
     body.slot(20)
-    body.sensors.up = np.array([1.0, 0.0, 0.0])  # it lies on its back
+    body.sensors.up = np.array([1.0, 0.0, 0.0])  # lying on its back
     body.until("go to posture", State.SLEPT, 4.0)
     assert "should be in the state 'Crouch'" in error(body)
 
 
-def test_those_who_need_the_present_state_are_asked(robot: Robot) -> None:
+def test_holder_that_keeps_the_present_state_ends_the_motion(robot: Robot) -> None:
     body = Body.of(robot, "Stand")
     body.hold("somebody", "Stand", policy=Lock())
     go(body, posture="Crouch", patience_s=0.5)
@@ -95,7 +95,7 @@ def test_those_who_need_the_present_state_are_asked(robot: Robot) -> None:
     assert body.ledger.active_state("State") == "Stand"
 
 
-def test_arms_and_head_are_brought_to_the_posture_in_which_the_legs_are(
+def test_arms_and_head_move_to_the_posture_of_the_legs(
     robot: Robot,
 ) -> None:
     body = Body.of(robot, "Stand", turned={"RShoulderPitch": 0.3})
@@ -107,14 +107,14 @@ def test_arms_and_head_are_brought_to_the_posture_in_which_the_legs_are(
     assert body.fastest()[j] <= np.radians(60.0) * 1.01
 
 
-def test_legs_that_are_nowhere_near_are_an_error(robot: Robot) -> None:
+def test_leg_angles_far_from_every_posture_are_an_error(robot: Robot) -> None:
     body = Body.of(robot, "LyingBack")
     go(body, posture="Crouch")
     body.until("go to posture", State.SLEPT, 1.0)
     assert "no transition starts at the present leg angles" in error(body)
 
 
-def test_without_a_transition_there_is_no_way(robot: Robot) -> None:
+def test_posture_without_a_transition_is_an_error(robot: Robot) -> None:
     body = Body.of(robot, "Sit")
     go(body, posture="Stand")
     body.until("go to posture", State.SLEPT, 1.0)
@@ -122,7 +122,7 @@ def test_without_a_transition_there_is_no_way(robot: Robot) -> None:
     assert body.told(SchemaFailed)
 
 
-def test_cool_down_goes_to_its_posture_and_waits_until_it_is_cool(
+def test_cool_down_waits_in_its_posture_until_cool(
     robot: Robot,
 ) -> None:
     body = Body.of(robot, "Crouch")
@@ -131,13 +131,13 @@ def test_cool_down_goes_to_its_posture_and_waits_until_it_is_cool(
     body.seconds(3.0)
     assert body.state("cool down") is State.WINNER
     assert body.ledger.active_state("State") == "Stand"
-    assert body.take("others", "Legs") is not None  # it keeps no joint while it waits
+    assert body.take("others", "Legs") is not None  # no joint is held while waiting
     body.sensors.temperature[3] = 54.0
     body.until("cool down", State.SLEPT, 0.2)
     assert not body.failures()
 
 
-def test_cool_down_waits_also_where_it_cannot_get_and_tries_again(
+def test_cool_down_waits_and_retries_if_its_posture_is_blocked(
     robot: Robot,
 ) -> None:
     body = Body.of(robot, "Crouch")
@@ -163,6 +163,6 @@ def test_cool_down_is_ready_from_hot_until_cool(robot: Robot) -> None:
     for degc, is_ready in heat:
         body.sensors.temperature[:] = 30.0
         body.sensors.temperature[5] = degc
-        body.sensors.temperature[6] = np.nan  # a sensor that failed says nothing
+        body.sensors.temperature[6] = np.nan  # a failed sensor is ignored
         body.seconds(0.2)
         assert (body.state("cool down") is State.WINNER) is is_ready, degc

@@ -1,4 +1,4 @@
-"""Schemas that perceive balance, falls, heat and battery, and one that protects."""
+"""Watches for balance, falls, heat and battery, and protection from falls."""
 
 from dataclasses import replace
 from math import inf, sqrt
@@ -26,13 +26,13 @@ from tests.controllers.helpers import Observe
 from tests.controllers.oracle import PyBulletDynamics
 from tests.controllers.schemas.library.body import Body
 
-ATOL_M = 1e-6  # both read one URDF
+ATOL_M = 1e-6  # same URDF
 
 
 def mass_and_soles(
     robot: Robot, engine: PyBulletDynamics, posture: str
 ) -> tuple[FloatArray, FloatArray]:
-    """Return centre of mass (3,) and the soles' sensors (n, 3), by the engine."""
+    """Return the centre of mass (3,) and the sole sensors (n, 3) from the engine."""
     import pybullet as pb
 
     body, client = engine.body, engine.client
@@ -60,7 +60,7 @@ def mass_and_soles(
 
 
 def settled(robot: Robot, observation: Observation) -> Any:
-    """Return what the balance of a robot at rest is."""
+    """Return the balance of a robot at rest."""
     return Balance(robot).step(observation)
 
 
@@ -75,19 +75,19 @@ POINTS = st.lists(
 
 
 @given(POINTS, st.tuples(st.floats(-30, 30), st.floats(-30, 30)))
-def test_a_margin_is_the_distance_to_the_nearest_edge_of_the_hull(
+def test_margin_is_the_distance_to_the_nearest_hull_edge(
     points: list[tuple[int, int]], place: tuple[float, float]
 ) -> None:
     array = np.array(points, dtype=np.float64)
     if np.linalg.matrix_rank(array[1:] - array[0]) < 2:
-        assert _margin(array, *place) <= 1e-9  # no inside
+        assert _margin(array, *place) <= 1e-9  # no interior
         return
     hull = ConvexHull(array)  # its normals point outwards
     signed = hull.equations[:, :2] @ np.array(place) + hull.equations[:, 2]
     assert _margin(array, *place) == pytest.approx(-signed.max(), abs=1e-7)
 
 
-def test_the_margin_of_the_mass_is_that_of_the_engine(
+def test_com_margin_agrees_with_the_engine(
     nao: Robot, observe: Observe, engine: PyBulletDynamics
 ) -> None:
     for posture in ("Stand", "StandZero", "Crouch"):
@@ -100,7 +100,7 @@ def test_the_margin_of_the_mass_is_that_of_the_engine(
         assert seen.capture_margin == pytest.approx(seen.com_margin, abs=1e-9)
 
 
-def test_the_capture_point_is_ahead_of_the_mass_by_its_speed(
+def test_capture_point_leads_the_com_by_its_velocity(
     nao: Robot, observe: Observe, engine: PyBulletDynamics
 ) -> None:
     com, soles = mass_and_soles(nao, engine, "StandZero")
@@ -109,20 +109,20 @@ def test_the_capture_point_is_ahead_of_the_mass_by_its_speed(
     for rate in (1.0, 2.0):  # rad/s about the y axis: forward
         gyro = np.array([0.0, rate, 0.0])
         seen = settled(nao, observe(nao, "StandZero", gyro=gyro))
-        assert abs(seen.heading) < 0.2  # ahead
-        # A point above the soles moves ahead with ω h; the toes are the nearest edge.
+        assert abs(seen.heading) < 0.2  # forward
+        # A point above the soles moves ahead by ω h; the toes are the nearest edge.
         expected = front - rate * h * sqrt(h / 9.81)
         assert seen.capture_margin == pytest.approx(expected, abs=1e-4)
 
 
-def test_a_foot_that_is_lifted_carries_nothing(nao: Robot, observe: Observe) -> None:
+def test_lifted_foot_gives_no_support(nao: Robot, observe: Observe) -> None:
     both = settled(nao, observe(nao, "StandZero"))
     q = nao.posture("StandZero").angles.copy()
     q[nao.joint_index("LHipPitch")], q[nao.joint_index("LKneePitch")] = -0.8, 1.6
-    q[nao.joint_index("LAnklePitch")] = -0.8  # some 60 mm higher, and level
+    q[nao.joint_index("LAnklePitch")] = -0.8  # about 60 mm higher, level
     one = settled(nao, observe(nao, "StandZero", q=q))
     assert both.com_margin > 0.0
-    assert one.com_margin < -0.02  # the right foot's inner edge is beside the middle
+    assert one.com_margin < -0.02  # outside the inner edge of the right foot
     assert one.heading > 0.5  # it would fall to the left
 
 
@@ -135,7 +135,7 @@ def test_pressure_on_one_edge_has_no_margin(nao: Robot, observe: Observe) -> Non
     assert settled(nao, observe(nao, "Stand", pressed=[])).cop_margin == 0.0
 
 
-def test_unrest_grows_from_a_firm_stand_to_a_fall() -> None:
+def test_instability_increases_from_stable_to_falling() -> None:
     rules = instability_rules()
     cases = [(0.02, 0.035, 0.0), (0.005, 0.012, 40.0), (0.0, -0.02, 80.0)]
     firm, pushed, falling = (
@@ -148,17 +148,17 @@ def test_unrest_grows_from_a_firm_stand_to_a_fall() -> None:
 
 
 @given(st.floats(-0.1, 0.1), st.floats(0.0, 0.05), st.floats(0.0, 190.0))
-def test_more_speed_never_means_less_unrest(
+def test_instability_increases_with_speed(
     capture: float, pressure: float, speed: float
 ) -> None:
     rules = instability_rules()
     values = {"capture margin": capture, "pressure margin": pressure}
     slow = rules.decide({**values, "speed": speed})
     quick = rules.decide({**values, "speed": speed + 10.0})
-    assert quick >= slow - 0.02  # centres of areas wobble a little
+    assert quick >= slow - 0.02  # centroids of areas vary slightly
 
 
-def test_the_balance_watch_says_nothing_of_a_robot_in_the_air(robot: Robot) -> None:
+def test_balance_watch_is_silent_in_the_air(robot: Robot) -> None:
     body = Body.of(robot).begin("balance watch").seconds(0.2)
     assert body.runtime.value("balance watch", "is_on_soles") is True
     assert body.runtime.value("balance watch", "capture_margin_m") > 0.02
@@ -193,13 +193,13 @@ def living(robot: Robot, posture: str = "Stand") -> Body:
     [((0.0, 4.0, 0.0), 0.3), ((0.0, -4.0, 0.0), 2.0), ((4.0, 0.0, 0.0), 1.4)],
 )
 @pytest.mark.requirement("JD-12", "JD-26")
-def test_protection_takes_over_within_a_slot_and_looks_to_the_side_of_the_fall(
+def test_fall_protection_acts_in_one_slot_towards_the_fall(
     robot: Robot, turning: tuple[float, float, float], shoulder: float
 ) -> None:
     body = living(robot)
     assert body.state("life/breathe") is State.WINNER
     body.sensors.gyro = np.array(turning)
-    body.slot(2)  # two observations have to show it
+    body.slot(2)  # two observations are needed
     assert body.runtime.value("life/fall watch", "is_falling") is True
     assert body.state("life/protect from fall") is State.WINNER
     assert body.angle("LShoulderPitch") == shoulder  # in the same slot
@@ -207,7 +207,7 @@ def test_protection_takes_over_within_a_slot_and_looks_to_the_side_of_the_fall(
     assert not body.failures()
 
 
-def test_one_odd_observation_is_no_fall(robot: Robot) -> None:
+def test_single_odd_observation_is_not_a_fall(robot: Robot) -> None:
     body = living(robot)
     body.sensors.gyro = np.array([0.0, 4.0, 0.0])
     body.slot()
@@ -216,27 +216,27 @@ def test_one_odd_observation_is_no_fall(robot: Robot) -> None:
     assert body.runtime.value("life/fall watch", "is_falling") is False
 
 
-def test_when_the_robot_is_at_rest_others_may_act_again(robot: Robot) -> None:
+def test_other_schemas_may_act_when_the_robot_is_at_rest(robot: Robot) -> None:
     body = living(robot)
     body.sensors.gyro = np.array([0.0, 4.0, 0.0])
     body.slot(50)
     body.sensors.gyro = np.zeros(3)
-    body.sensors.up = np.array([-1.0, 0.0, 0.0])  # it lies on its belly
+    body.sensors.up = np.array([-1.0, 0.0, 0.0])  # lying on its belly
     body.seconds(1.1)
     assert body.runtime.value("life/fall watch", "is_falling") is False
     assert body.state("life/protect from fall") is State.CHECKING
     assert body.state("life/breathe") is State.WINNER
-    assert body.sensors.stiffness.max() == 0.0  # it had let go before
+    assert body.sensors.stiffness.max() == 0.0  # limp before
 
 
-def test_a_sitting_robot_does_not_fall(robot: Robot) -> None:
+def test_sitting_robot_does_not_fall(robot: Robot) -> None:
     body = living(robot, "Sit")
     body.sensors.gyro = np.array([0.0, 4.0, 0.0])
     body.slot(20)
     assert body.runtime.value("life/fall watch", "is_falling") is False
 
 
-def test_protection_takes_the_motors_from_others_by_its_priority(robot: Robot) -> None:
+def test_fall_protection_preempts_the_motors(robot: Robot) -> None:
     body = living(robot)
     body.slot()
     arm = body.hold("somebody", "Arms-stiffness", "Legs", priority=5)
@@ -250,7 +250,7 @@ def test_protection_takes_the_motors_from_others_by_its_priority(robot: Robot) -
     assert body.ledger.authorise(arm, "LKneePitch") is not None
 
 
-def test_all_motors_and_all_stiffness_are_found_by_kind(nao: Robot) -> None:
+def test_resources_of_all_motors_and_stiffness_by_kind(nao: Robot) -> None:
     assert resources_of_all(nao, DeviceKind.MOTOR) == ("All motors",)
     assert resources_of_all(nao, DeviceKind.STIFFNESS) == ("Stiffness",)
     plain = load_robot(default_robot_folder().parents[1] / "models" / "nao")
@@ -260,11 +260,11 @@ def test_all_motors_and_all_stiffness_are_found_by_kind(nao: Robot) -> None:
 # -- heat and battery -----------------------------------------------------------------
 
 
-def test_the_trend_of_a_steady_rise_and_the_time_left(robot: Robot) -> None:
+def test_trend_and_time_left_of_a_steady_rise(robot: Robot) -> None:
     body = Body.of(robot).begin("hot joint watch", parameters={"warn_s": 100.0})
     place = robot.motor_names.index("LKneePitch")
     for second in range(40):
-        # Half a kelvin a second, read in steps of 1 K.
+        # 0.5 K/s, read in steps of 1 K.
         body.sensors.temperature[place] = round(40.0 + 0.5 * second)
         body.seconds(1.0)
     value = body.runtime.value
@@ -275,11 +275,11 @@ def test_the_trend_of_a_steady_rise_and_the_time_left(robot: Robot) -> None:
     assert value("hot joint watch", "is_warning") is True
 
 
-def test_a_motor_that_cools_never_reaches_the_limit(robot: Robot) -> None:
+def test_cooling_motor_never_reaches_the_limit(robot: Robot) -> None:
     body = Body.of(robot).begin("hot joint watch")
     for second in range(20):
         body.sensors.temperature[:] = 60.0 - second
-        body.sensors.temperature[1] = np.nan  # a sensor that failed says nothing
+        body.sensors.temperature[1] = np.nan  # a failed sensor is ignored
         body.seconds(1.0)
     value = body.runtime.value
     assert value("hot joint watch", "time_left_s") == inf
@@ -292,7 +292,7 @@ def test_a_motor_that_cools_never_reaches_the_limit(robot: Robot) -> None:
     assert not body.failures()
 
 
-def test_the_battery_loses_what_the_motors_take(robot: Robot) -> None:
+def test_battery_charge_falls_by_the_power_of_the_motors(robot: Robot) -> None:
     body = Body.of(robot)
     given = {"idle_watts": 30.0, "efficiency": 0.5, "charge": 0.9}
     body.begin("battery watch", parameters=given)
@@ -310,8 +310,8 @@ def test_the_battery_loses_what_the_motors_take(robot: Robot) -> None:
     assert value("battery watch", "is_low") is False
 
 
-def test_limits_default_to_those_of_the_robot(robot: Robot) -> None:
-    """Temperatures by its protection, consumption by its battery; given ones count."""
+def test_default_limits_are_those_of_the_robot(robot: Robot) -> None:
+    """Temperatures from its protection, power from its battery; parameters override."""
     protection = Thresholds(
         onset_degc=(90.0, 100.0, 110.0),
         release_degc=(84.0, 94.0, 104.0),
@@ -339,7 +339,7 @@ def test_limits_default_to_those_of_the_robot(robot: Robot) -> None:
     assert watch.parameters.limit_degc == 50.0
 
 
-def test_a_motor_driven_from_outside_does_not_fill_the_battery(robot: Robot) -> None:
+def test_externally_driven_motor_does_not_charge_the_battery(robot: Robot) -> None:
     body = Body.of(robot).begin("battery watch", parameters={"idle_watts": 0.0})
     watch = body.runtime
     body.slot()

@@ -1,6 +1,6 @@
-"""Drawn histories with reservations: rivals, faults, failures, sleep at any moment.
+"""Random histories with reservations: rivals, faults, failures, sleep at any time.
 
-Each trace keeps all trace rules; winners act, and no owner blocks itself.
+Each trace passes all trace rules; winners act, and no owner blocks itself.
 """
 
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "all": LEAVES,
     "none": (),
 }
-"""Schema to its needs; several want the same."""
+"""Schema to its needs; several need the same."""
 
 
 class Drawn(ActuationSchema[Any]):
@@ -67,7 +67,7 @@ class Drawn(ActuationSchema[Any]):
             self.says = bool(self.random.random() < 0.7)
         if self.random.random() < 0.01:
             raise RuntimeError("drawn in ready")
-        self._try_what_it_may_not()
+        self._try_forbidden_calls()
         return self.says
 
     def start(self) -> None:
@@ -95,12 +95,12 @@ class Drawn(ActuationSchema[Any]):
         return self.random.choice(ready) if drawn < 0.4 else ready[0]
 
     def stop(self) -> None:
-        self._try_what_it_may_not()
+        self._try_forbidden_calls()
         if self.random.random() < 0.02:
             raise RuntimeError("drawn in stop")
 
     def on_lost(self) -> None:
-        self._try_what_it_may_not()
+        self._try_forbidden_calls()
 
     def _command(self) -> None:
         for leaf in self.obtained:
@@ -108,7 +108,7 @@ class Drawn(ActuationSchema[Any]):
         if self.random.random() < 0.2:
             self.play("wave")
 
-    def _try_what_it_may_not(self) -> None:
+    def _try_forbidden_calls(self) -> None:
         if self.random.random() < 0.05:
             assert not self.submit("HeadYaw", 0.0)
             assert not self.wake("yaw")
@@ -148,7 +148,7 @@ def play(robot: Robot, seed: int) -> SchemaWorld:
         stage.runtime.wake(activation.name, 0)
     held = []
     for tick in range(SLOTS):
-        while random.random() < 0.3:  # taken and given back before anybody looks
+        while random.random() < 0.3:  # taken and released between two steps
             stage.take("flash", random.choice(LEAVES))
             stage.ledger.give_up(("flash",), stage.ledger.tick)
         drawn = random.random()
@@ -174,10 +174,10 @@ def play(robot: Robot, seed: int) -> SchemaWorld:
 
 
 def idle_or_stuck(events: Sequence[Event]) -> list[str]:
-    """Return winners that hold but do not act, and owners that deny themselves."""
+    """Return idle winners that hold something, and owners that block themselves."""
     found: list[str] = []
     idle: dict[str, int] = {}
-    """Slots in which an idle winner held something."""
+    """Number of slots in which an idle winner held something."""
     held: dict[str, set[TokenId]] = {}
     blocked: set[str] = set()
     for event in events:
@@ -205,7 +205,7 @@ def idle_or_stuck(events: Sequence[Event]) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.requirement("JD-7", "JD-8", "JD-11", "I-25", "I-28", "I-29")
-def test_every_random_history_keeps_the_rules(nao: Robot) -> None:
+def test_random_histories_pass_all_rules(nao: Robot) -> None:
     seen: dict[str, int] = {}
     for seed in range(40):
         stage = play(nao, seed)
@@ -224,15 +224,15 @@ def test_every_random_history_keeps_the_rules(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("I-25")
-def test_the_same_seed_gives_the_same_trace_of_everything(nao: Robot) -> None:
+def test_same_seed_gives_the_same_trace(nao: Robot) -> None:
     first, again, other = (trace_hash(play(nao, seed).events) for seed in (1, 1, 2))
     assert first == again
     assert first != other
 
 
-def test_events_of_schemas_come_back_from_their_lines(nao: Robot) -> None:
+def test_schema_event_round_trip_through_its_line(nao: Robot) -> None:
     events = [e for e in play(nao, 7).events if isinstance(e, SchemaEvent)]
     assert [event_from_line(event_to_line(event)) for event in events] == events
     told = {type(event).__name__ for event in events}
     known = {kind.__name__ for kind in SchemaEvent.__subclasses__()}
-    assert told == known - {Modulated.__name__}, "nobody modulates in them"
+    assert told == known - {Modulated.__name__}, "no modulation in these histories"

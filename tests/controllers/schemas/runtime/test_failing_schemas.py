@@ -1,4 +1,4 @@
-"""What a schema raises ends this one and what is below it, and nobody else."""
+"""An exception in a schema ends this schema and its children only."""
 
 from typing import Any
 
@@ -26,8 +26,8 @@ def turn(schema: Any) -> None:
 
 
 @pytest.mark.requirement("JD-1")
-def test_an_error_without_words_ends_this_schema_alone(nao: Robot) -> None:
-    """What it says of itself is foreign code too; `step` raises nothing."""
+def test_exception_without_text_ends_only_its_schema(nao: Robot) -> None:
+    """Its `__str__` raises; `step` must not."""
 
     class Mute(Exception):
         def __str__(self) -> str:
@@ -45,8 +45,8 @@ def test_an_error_without_words_ends_this_schema_alone(nao: Robot) -> None:
 
 @pytest.mark.parametrize("method", ["ready", "iterate", "start", "arbitrate"])
 @pytest.mark.requirement("JD-1")
-def test_a_schema_that_raises_sleeps_alone(nao: Robot, method: str) -> None:
-    """Its sibling wins, its parent and the other roots go on."""
+def test_schema_that_raises_sleeps_alone(nao: Robot, method: str) -> None:
+    """Its sibling wins; its parent and the other roots continue."""
 
     def ready(schema: Any) -> bool:
         if method == "ready":
@@ -96,14 +96,14 @@ def test_a_schema_that_raises_sleeps_alone(nao: Robot, method: str) -> None:
     assert not stage.world.checker.finish()
 
 
-def test_a_perceptive_schema_that_raises_sleeps_alone(nao: Robot) -> None:
+def test_perceptive_schema_that_raises_sleeps_alone(nao: Robot) -> None:
     eye = perceptive("eye", perceive=breaks)
     stage = SchemaWorld.of(nao, eye, actuation("go")).begin("eye").begin("go").slot(5)
     assert stage.state("eye") is State.SLEPT
     assert stage.runtime.winners == ("go",)
 
 
-def test_joints_of_one_that_failed_are_made_safe_in_that_slot(nao: Robot) -> None:
+def test_joints_of_a_failed_schema_are_made_safe_in_that_slot(nao: Robot) -> None:
     def iterate(schema: Any) -> None:
         turn(schema)
         breaks(schema)
@@ -111,10 +111,10 @@ def test_joints_of_one_that_failed_are_made_safe_in_that_slot(nao: Robot) -> Non
     bad = actuation("bad", needs=("HeadYaw",), iterate=iterate)
     stage = SchemaWorld.of(nao, bad).begin("bad").slot(6)
     assert [(e.tick, e.leaves) for e in stage.told(MadeSafe)] == [(3, ("HeadYaw",))]
-    assert sorted(stage.executed_by()) == [0, 1, 2], "nothing of its last slot"
+    assert sorted(stage.executed_by()) == [0, 1, 2], "no command of its last slot"
 
 
-def test_a_stop_that_raises_ends_nobody_else(nao: Robot) -> None:
+def test_stop_that_raises_does_not_affect_others(nao: Robot) -> None:
     def stop(schema: Any) -> None:
         raise RuntimeError("broken by the test")
 
@@ -127,7 +127,7 @@ def test_a_stop_that_raises_ends_nobody_else(nao: Robot) -> None:
     assert [event.method for event in stage.told(SchemaFailed)] == ["stop"]
 
 
-def test_one_that_failed_may_be_woken_anew(nao: Robot) -> None:
+def test_failed_schema_can_be_woken_again(nao: Robot) -> None:
     parent = actuation(
         "parent",
         start=lambda s: s.wake("bad"),
@@ -141,7 +141,7 @@ def test_one_that_failed_may_be_woken_anew(nao: Robot) -> None:
     assert stage.runtime.view("parent/bad").error == ""
 
 
-def test_a_wrong_name_in_a_command_is_the_schemas_own_failure(nao: Robot) -> None:
+def test_wrong_name_in_a_command_fails_the_schema(nao: Robot) -> None:
     lost = actuation(
         "lost", needs=("HeadYaw",), iterate=lambda s: s.submit("HeadYow", 0.1)
     )
@@ -149,7 +149,7 @@ def test_a_wrong_name_in_a_command_is_the_schemas_own_failure(nao: Robot) -> Non
     assert "Did you mean 'HeadYaw'" in stage.runtime.view("lost").error
 
 
-def test_a_needed_resource_that_goes_away_is_the_schemas_own_failure(
+def test_removed_resource_fails_the_schema(
     nao: Robot,
 ) -> None:
     stage = SchemaWorld.of(nao, actuation("plays", needs=("ball",)))
@@ -162,7 +162,7 @@ def test_a_needed_resource_that_goes_away_is_the_schemas_own_failure(
     assert stage.runtime.is_quiet
 
 
-def test_an_order_that_cannot_be_ended_leaves_no_other_running(nao: Robot) -> None:
+def test_order_whose_end_raises_does_not_keep_others_running(nao: Robot) -> None:
     def start(schema: Any) -> None:
         for motion in ("wave", "nod", "bow"):
             schema.play(motion)
@@ -179,7 +179,7 @@ def test_an_order_that_cannot_be_ended_leaves_no_other_running(nao: Robot) -> No
     assert [e.method for e in stage.told(SchemaFailed)] == ["the end of an order"]
 
 
-def test_a_schema_that_cannot_say_what_it_needs_is_refused(nao: Robot) -> None:
+def test_schema_whose_needs_raise_is_rejected(nao: Robot) -> None:
     class Unsure(ActuationSchema[Any]):
         info = SchemaInfo(name="unsure", about="Of a test.")
 
@@ -193,8 +193,8 @@ def test_a_schema_that_cannot_say_what_it_needs_is_refused(nao: Robot) -> None:
     assert stage.runtime.paths == ()
 
 
-def test_one_that_raises_is_not_called_any_more(nao: Robot) -> None:
-    """Neither `stop`, nor as one that has finished: nobody knows how far it came."""
+def test_schema_that_raises_is_not_called_again(nao: Robot) -> None:
+    """Neither `stop` is called, nor is it finished: its progress is unknown."""
     called: list[str] = []
 
     def iterate(schema: Any) -> None:

@@ -1,4 +1,4 @@
-"""A hierarchy grows only so far: levels, children of one schema, instances in all."""
+"""Limits of a hierarchy: levels, children of one schema, instances in total."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ FEW = SchemaLimits(depth=5, children=3, instances=12)
 
 
 def numbered(schema: Any, count: int = 1) -> None:
-    """Wake so many children of names that there never were."""
+    """Wake `count` children with new names."""
     for _ in range(count):
         schema.n = getattr(schema, "n", 0) + 1
         schema.wake("leaf", called=f"leaf {schema.n}")
@@ -27,8 +27,8 @@ def grown(
     return stage.begin(grows.info.name, **given).slot(slots)
 
 
-def test_a_schema_that_wakes_others_without_end_fails_alone(nao: Robot) -> None:
-    """It woke a new one in each slot: 913 were there after 9 s."""
+def test_schema_that_wakes_children_without_end_fails_alone(nao: Robot) -> None:
+    """It wakes a new child in each slot; unlimited, there were 913 after 9 s."""
     stage = grown(nao, actuation("many", iterate=numbered), 20)
     assert sum(path.startswith("many/") for path in stage.runtime.paths) == 3
     error = stage.runtime.view("many").error
@@ -38,7 +38,7 @@ def test_a_schema_that_wakes_others_without_end_fails_alone(nao: Robot) -> None:
     assert stage.runtime.winners == ("leaf",)
 
 
-def test_what_a_schema_was_given_does_not_count(nao: Robot) -> None:
+def test_given_children_do_not_count(nao: Robot) -> None:
     def start(schema: Any) -> None:
         for activation in schema.children_given:
             schema.wake_child(activation)
@@ -50,15 +50,15 @@ def test_what_a_schema_was_given_does_not_count(nao: Robot) -> None:
     assert len(stage.runtime.paths) == 1 + 1 + 5 + 3
 
 
-def test_a_schema_that_wakes_itself_ends_somewhere(nao: Robot) -> None:
+def test_schema_that_wakes_itself_is_limited_in_depth(nao: Robot) -> None:
     stage = grown(nao, actuation("deep", start=lambda s: s.wake("deep")), 10)
     deepest = max(stage.runtime.paths, key=len)
     assert deepest.count("/") == FEW.depth - 1
     assert "would be 6 levels deep; at most 5 are" in stage.runtime.view(deepest).error
 
 
-def test_all_there_is_does_not_grow_beyond_its_limit(nao: Robot) -> None:
-    """Within depth and children of each: 3 wake 3 wake 3, in one slot."""
+def test_number_of_instances_is_limited(nao: Robot) -> None:
+    """Within the limits of depth and children: 3 wake 3 wake 3, in one slot."""
 
     def start(schema: Any) -> None:
         for k in range(3):
@@ -72,7 +72,7 @@ def test_all_there_is_does_not_grow_beyond_its_limit(nao: Robot) -> None:
     assert "leaf" in stage.runtime.winners
 
 
-def test_roots_that_somebody_adds_are_not_counted(nao: Robot) -> None:
+def test_added_roots_do_not_count(nao: Robot) -> None:
     stage = SchemaWorld.of(nao, actuation("leaf"), limits=FEW)
     for k in range(FEW.instances + 5):
         stage.begin("leaf", name=f"root {k}")
@@ -81,6 +81,6 @@ def test_roots_that_somebody_adds_are_not_counted(nao: Robot) -> None:
 
 @pytest.mark.parametrize("what", ["depth", "children", "instances"])
 @pytest.mark.parametrize("wrong", [0, -1, 2.0, "3", True, None])
-def test_limits_are_whole_numbers(what: str, wrong: Any) -> None:
+def test_limits_are_positive_integers(what: str, wrong: Any) -> None:
     with pytest.raises(BadInput, match=f"{what} of schemas is .*give a whole number"):
         SchemaLimits(**{what: wrong})

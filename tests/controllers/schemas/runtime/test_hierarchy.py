@@ -1,4 +1,4 @@
-"""Schemas in a hierarchy: activation, competing, winning, losing (JD-5 to JD-14)."""
+"""Schemas in a hierarchy: activation, competition, winning, losing (JD-5 to JD-14)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from tests.messages import Messages, each
 
 
 def waker(name: str, *children: str, **given: Any) -> type:
-    """Return a parent that wakes some children when it starts."""
+    """Return a parent that wakes children when it starts."""
     return actuation(
         name, start=lambda s: [s.wake(child) for child in children], **given
     )
@@ -30,9 +30,8 @@ def waker(name: str, *children: str, **given: Any) -> type:
 def test_figure_1_of_the_paper(nao: Robot) -> None:
     """Schema 1 wakes perceptive 3, 4 and actuation 5, 6, 7; of these 6 wins.
 
-    6 alone has descendants. What is below it, and that 2 sleeps, the paper draws
-    without naming all of it: here 6 wakes a perceptive 8 and the actuation 9, and 7
-    would wake 10.
+    Only 6 has descendants. The paper draws them, and that 2 sleeps, without naming all
+    of it: here 6 wakes a perceptive 8 and the actuation 9, and 7 would wake 10.
     """
     kinds = [
         waker("s1", "s3", "s4", "s5", "s6", "s7"),
@@ -65,8 +64,8 @@ def test_figure_1_of_the_paper(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("JD-5")
-def test_waking_is_no_call_that_is_waited_for(nao: Robot) -> None:
-    """All children are awake at once, and the parent goes on."""
+def test_waking_does_not_block_the_parent(nao: Robot) -> None:
+    """All children are awake at once, and the parent continues."""
     ticks: list[int] = []
     never = actuation("never", ready=lambda s: False)
     parent = actuation(
@@ -85,7 +84,7 @@ def test_waking_is_no_call_that_is_waited_for(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("JD-6")
-def test_all_that_are_awake_keep_checking(nao: Robot) -> None:
+def test_all_awake_schemas_keep_checking(nao: Robot) -> None:
     checks: dict[str, int] = {}
 
     def ready(schema: Any) -> bool:
@@ -112,7 +111,7 @@ def test_all_that_are_awake_keep_checking(nao: Robot) -> None:
 def test_siblings_compete_in_each_iteration(
     nao: Robot, rule: str, winners: list[str]
 ) -> None:
-    """By the two rules, with hand-made preconditions; perhaps nobody wins."""
+    """With both rules and given preconditions; sometimes there is no winner."""
     when = {"high": (1, 5, 6), "low": (0, 1, 2, 6)}
     kinds = [
         actuation(name, ready=lambda s, at=at: s.tick in at)  # type: ignore[misc]
@@ -129,7 +128,7 @@ def test_siblings_compete_in_each_iteration(
 
 
 @pytest.mark.requirement("JD-7")
-def test_a_parent_may_choose_by_a_rule_of_its_own(nao: Robot) -> None:
+def test_parent_may_define_its_own_arbitration(nao: Robot) -> None:
     asked: list[tuple[tuple[str, ...], str | None]] = []
 
     def last(ready: Sequence[str], present: str | None) -> str | None:
@@ -151,7 +150,7 @@ def test_a_parent_may_choose_by_a_rule_of_its_own(nao: Robot) -> None:
     assert asked[1] == (("a", "b", "c"), "c")
 
 
-def test_a_choice_of_one_that_is_not_ready_is_the_parents_failure(nao: Robot) -> None:
+def test_choice_of_a_child_that_is_not_ready_fails_the_parent(nao: Robot) -> None:
     parent = actuation(
         "parent",
         start=lambda s: [s.wake("child", called=name) for name in "ab"],
@@ -180,7 +179,7 @@ def test_only_a_winner_may_command_or_wake(nao: Robot) -> None:
         nao, waker("parent", "winner", "loser"), winner, loser, actuation("child")
     )
     stage.begin("parent").slot(3)
-    assert answers.count(True) == 1, "the winner alone, once"
+    assert answers.count(True) == 1, "only the winner, once"
     assert stage.runtime.paths == (
         "parent",
         "parent/winner",
@@ -192,8 +191,8 @@ def test_only_a_winner_may_command_or_wake(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("JD-9")
-def test_perception_for_the_competition_is_there_before_it(nao: Robot) -> None:
-    """A parent wakes eye and children in one slot; the check knows what is seen."""
+def test_perception_precedes_the_competition(nao: Robot) -> None:
+    """A parent wakes eye and children in one slot; the check uses its output."""
     eye = perceptive(
         "eye",
         outputs=(Variable(name="sees", type=bool, about="A ball.", initial=False),),
@@ -213,7 +212,7 @@ class Pace:
 
 
 @pytest.mark.requirement("JD-10")
-def test_the_parent_watches_modulates_and_changes_its_children(nao: Robot) -> None:
+def test_parent_observes_modulates_and_changes_its_children(nao: Robot) -> None:
     def iterate(schema: Any) -> None:
         if schema.tick == 2:
             assert schema.child("walk").state is State.WINNER
@@ -236,7 +235,7 @@ def test_the_parent_watches_modulates_and_changes_its_children(nao: Robot) -> No
 
 
 @pytest.mark.requirement("JD-10")
-def test_a_parent_whose_precondition_fails_takes_all_below_it_along(
+def test_failed_precondition_of_a_parent_ends_all_descendants(
     nao: Robot,
 ) -> None:
     stage = SchemaWorld.of(
@@ -254,8 +253,8 @@ def test_a_parent_whose_precondition_fails_takes_all_below_it_along(
 
 
 @pytest.mark.requirement("JD-11", "JD-12")
-def test_a_new_tree_grows_under_the_new_winner_in_one_slot(nao: Robot) -> None:
-    """Three levels fall asleep and three wake in the slot of the change."""
+def test_new_winner_builds_its_tree_in_one_slot(nao: Robot) -> None:
+    """In the same slot three levels fall asleep and three wake."""
     old = waker("old", "old2")
     new = waker("new", "new2", ready=lambda s: s.tick >= 5)
     kinds = [
@@ -281,8 +280,8 @@ def test_a_new_tree_grows_under_the_new_winner_in_one_slot(nao: Robot) -> None:
 
 @pytest.mark.requirement("JD-12")
 @pytest.mark.parametrize("at", range(3, 9))
-def test_an_emergency_takes_over_within_one_slot(nao: Robot, at: int) -> None:
-    """Whatever the period of the one that acts; its last command is not written."""
+def test_emergency_takes_over_within_one_slot(nao: Robot, at: int) -> None:
+    """For any period of the acting schema, whose last command is not written."""
     walk = actuation(
         "walk",
         needs=("HeadYaw",),
@@ -305,7 +304,7 @@ def test_an_emergency_takes_over_within_one_slot(nao: Robot, at: int) -> None:
 
 
 @pytest.mark.requirement("JD-13")
-def test_one_schema_under_two_parents_has_two_modulations_and_memories(
+def test_instances_under_two_parents_have_separate_memories(
     nao: Robot,
 ) -> None:
     def count(schema: Any) -> None:
@@ -332,7 +331,7 @@ def test_one_schema_under_two_parents_has_two_modulations_and_memories(
 
 
 @pytest.mark.requirement("JD-13")
-def test_two_instances_under_one_parent_have_names_of_their_own(nao: Robot) -> None:
+def test_two_instances_under_one_parent_have_different_names(nao: Robot) -> None:
     parent = actuation(
         "parent",
         start=lambda s: [
@@ -347,7 +346,7 @@ def test_two_instances_under_one_parent_have_names_of_their_own(nao: Robot) -> N
 
 
 @pytest.mark.requirement("JD-22")
-def test_one_name_for_two_schemas_is_refused_by_both_names(nao: Robot) -> None:
+def test_one_name_for_two_schemas_is_rejected(nao: Robot) -> None:
     errors: list[str] = []
 
     def start(schema: Any) -> None:
@@ -368,10 +367,10 @@ def test_one_name_for_two_schemas_is_refused_by_both_names(nao: Robot) -> None:
         stage.begin("a", name="parent")
 
 
-def test_a_parent_that_loses_in_its_childs_slot_takes_the_child_along(
+def test_parent_that_loses_ends_its_child_in_the_same_slot(
     nao: Robot,
 ) -> None:
-    """Grandparent, parent and child are all due: the child does not act any more."""
+    """Grandparent, parent and child are all due: the child does not act again."""
     ticks: list[int] = []
     leaf = actuation("leaf", iterate=lambda s: ticks.append(s.tick))
     old = waker("old", "leaf")
@@ -387,7 +386,7 @@ def test_a_parent_that_loses_in_its_childs_slot_takes_the_child_along(
     assert (stopped.tick, stopped.why) == (4, "asleep")
 
 
-def test_a_finished_child_is_not_ready_until_it_is_woken_anew(nao: Robot) -> None:
+def test_finished_child_is_not_ready_until_woken_again(nao: Robot) -> None:
     def iterate(schema: Any) -> None:
         if schema.tick == 6:
             assert schema.child("once").is_done
@@ -407,7 +406,7 @@ def test_a_finished_child_is_not_ready_until_it_is_woken_anew(nao: Robot) -> Non
     ]
 
 
-def test_a_child_that_is_woken_and_put_to_sleep_at_once_does_nothing(
+def test_child_woken_and_put_to_sleep_at_once_does_nothing(
     nao: Robot,
 ) -> None:
     calls: list[str] = []
@@ -429,7 +428,7 @@ def test_a_child_that_is_woken_and_put_to_sleep_at_once_does_nothing(
     assert not stage.world.checker.finish()
 
 
-def test_a_schema_that_wakes_itself_without_end_fails_alone(nao: Robot) -> None:
+def test_schema_that_wakes_itself_without_end_fails_alone(nao: Robot) -> None:
     stage = SchemaWorld.of(nao, waker("again", "again"), actuation("other"))
     stage.begin("again").begin("other").slot()
     deepest = max(stage.runtime.paths, key=len)
@@ -437,7 +436,7 @@ def test_a_schema_that_wakes_itself_without_end_fails_alone(nao: Robot) -> None:
     assert "other" in stage.runtime.winners
 
 
-def test_unknown_children_and_roots_are_refused_by_name(nao: Robot) -> None:
+def test_unknown_children_and_roots_are_rejected(nao: Robot) -> None:
     stage = SchemaWorld.of(nao, waker("parent", "leaf"), actuation("leaf"))
     stage.begin("parent").slot()
     with pytest.raises(UnknownName, match="Did you mean 'parent/leaf'"):
@@ -448,8 +447,8 @@ def test_unknown_children_and_roots_are_refused_by_name(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("JD-8")
-def test_one_that_does_not_act_moves_nobody_else(nao: Robot) -> None:
-    """In `ready`, also of the winner, nothing is woken, modulated or put to sleep."""
+def test_calls_in_ready_have_no_effect(nao: Robot) -> None:
+    """Also for the winner: nothing is woken, modulated or put to sleep."""
     answers: list[bool] = []
 
     def ready(schema: Any) -> bool:
@@ -472,13 +471,13 @@ def test_one_that_does_not_act_moves_nobody_else(nao: Robot) -> None:
     ]
 
 
-def test_a_parent_that_names_a_child_that_it_never_woke_fails(nao: Robot) -> None:
+def test_parent_that_names_an_unknown_child_fails(nao: Robot) -> None:
     parent = actuation("parent", iterate=lambda s: s.sleep("walc"))
     stage = SchemaWorld.of(nao, parent).begin("parent").slot()
     assert "Child 'walc' is not in" in stage.runtime.view("parent").error
 
 
-def test_a_perceptive_child_that_is_woken_twice_in_one_call_starts_once(
+def test_perceptive_child_woken_twice_in_one_call_starts_once(
     nao: Robot,
 ) -> None:
     called: list[int] = []
@@ -496,7 +495,7 @@ def test_a_perceptive_child_that_is_woken_twice_in_one_call_starts_once(
 
 def test_messages(messages: Messages, nao: Robot) -> None:
     messages(
-        a_waking_that_cannot_be=each(
+        invalid_activation=each(
             lambda **wrong: Activation(schema="a", **wrong),
             name=["a/b"],
             needs=["Head"],
@@ -505,7 +504,7 @@ def test_messages(messages: Messages, nao: Robot) -> None:
             policy=["stopp"],
             children=[(Activation(schema="b"), Activation(schema="b"))],
         ),
-        a_rule_of_choosing_that_there_is_not=lambda: SchemaWorld.of(nao).begin(
+        unknown_arbitration=lambda: SchemaWorld.of(nao).begin(
             "choose", parameters={"arbitration": "keep_winer"}
         ),
     )

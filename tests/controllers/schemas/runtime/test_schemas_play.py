@@ -1,4 +1,4 @@
-"""What winners order goes the whole way to the devices, and ends with them."""
+"""Orders of winners reach the devices and end with their schema."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ from tests.controllers.transmitter.commands.command_world import Line
 
 
 class Play:
-    """A line of devices with schemas before it."""
+    """A line of devices driven by a schema runtime."""
 
     def __init__(self, robot: Robot, *kinds: type, posture: str = "Stand") -> None:
         self.line = Line.of(robot, posture=posture)
@@ -48,7 +48,7 @@ class Play:
 
 
 def ordering(name: str, call: str, what: str, *needs: str, **given: Any) -> type:
-    """Return a schema that gives one order when it starts, and finishes with it."""
+    """Return a schema that gives one order when it starts and finishes with it."""
 
     def start(schema: Any) -> None:
         schema.order = getattr(schema, call)(what)
@@ -79,13 +79,13 @@ def test_each_kind_of_order_reaches_its_device(
     assert {event.resource for event in play.line.told(Executed)} == resources
     ends = {event.reason for event in play.line.told(StreamEnded)}
     assert ends == {EndReason.DONE}
-    assert play.runtime.is_quiet, "it did not learn that its order is over"
+    assert play.runtime.is_quiet, "the schema did not finish with its order"
     assert not check_trace(play.line.events)
 
 
 @pytest.mark.requirement("JD-8", "JD-11")
-def test_a_losers_motion_ends_in_the_slot_in_which_it_loses(nao: Robot) -> None:
-    """The successor commands the same joint in that slot; nothing of the old one."""
+def test_motion_of_a_loser_ends_in_the_slot_of_its_loss(nao: Robot) -> None:
+    """In that slot only the successor's command is written to the joint."""
     at = 20
     old = ordering("old", "play", "nod", "Head")
     new = actuation(
@@ -114,7 +114,7 @@ def test_a_losers_motion_ends_in_the_slot_in_which_it_loses(nao: Robot) -> None:
     assert not check_trace(play.line.events)
 
 
-def test_a_loser_without_a_successor_leaves_its_joints_safe(nao: Robot) -> None:
+def test_joints_of_a_loser_without_a_successor_are_made_safe(nao: Robot) -> None:
     old = ordering("old", "play", "nod", "Head", ready=lambda s: s.tick < 20)
     play = Play(nao, old)
     play.begin(Activation(schema="old"))
@@ -125,7 +125,7 @@ def test_a_loser_without_a_successor_leaves_its_joints_safe(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("I-23")
-def test_a_synchronous_command_of_a_schema_starts_as_one(nao: Robot) -> None:
+def test_synchronous_command_of_a_schema_starts_together(nao: Robot) -> None:
     needs = ("Right arm", "Left eye", "Left ear", "TTS")
     play = Play(nao, ordering("greets", "command", "greet", *needs))
     play.begin(Activation(schema="greets"))
@@ -137,7 +137,7 @@ def test_a_synchronous_command_of_a_schema_starts_as_one(nao: Robot) -> None:
     assert play.runtime.is_quiet
 
 
-def test_an_order_without_authority_is_over_before_it_begins(nao: Robot) -> None:
+def test_order_without_a_token_fails_at_once(nao: Robot) -> None:
     seen: list[Any] = []
 
     class Idle(ActuationSchema[Any]):
@@ -156,7 +156,7 @@ def test_an_order_without_authority_is_over_before_it_begins(nao: Robot) -> None
     assert not play.line.told(Executed)
 
 
-def test_an_order_that_needs_more_than_the_schema_has_says_so(nao: Robot) -> None:
+def test_order_that_needs_more_resources_fails_with_a_reason(nao: Robot) -> None:
     seen: list[Any] = []
 
     def start(schema: Any) -> None:
@@ -172,8 +172,8 @@ def test_an_order_that_needs_more_than_the_schema_has_says_so(nao: Robot) -> Non
 
 
 @pytest.mark.requirement("SY-4", "JD-2")
-def test_a_modulation_interrupts_what_is_played_and_it_goes_on(nao: Robot) -> None:
-    """A nod is joined on in the middle of a nod: it pauses, goes back, and goes on."""
+def test_modulation_interrupts_a_motion_which_then_resumes(nao: Robot) -> None:
+    """A nod interrupts a nod: the first pauses, returns, and resumes."""
     play = Play(nao)
     play.begin(Activation(schema="move", parameters={"motion": "nod"}, needs=("Head",)))
     play.slots(20)
@@ -188,7 +188,7 @@ def test_a_modulation_interrupts_what_is_played_and_it_goes_on(nao: Robot) -> No
 
 
 @pytest.mark.parametrize("tick", [True, 1.0])
-def test_what_only_equals_a_tick_is_none(nao: Robot, tick: int) -> None:
+def test_tick_that_is_no_int_is_rejected(nao: Robot, tick: int) -> None:
     play = Play(nao)
     play.slots(1)
     seen = play.line.robot.read()

@@ -1,4 +1,4 @@
-"""What an instance is given when it is woken anew, and what of that it keeps."""
+"""Waking an instance again: its parameters, needs and priority."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,14 +13,14 @@ from tests.controllers.schemas.schema_world import SchemaWorld, actuation
 
 @dataclass(frozen=True, kw_only=True)
 class Turning:
-    """Which joint, and how far."""
+    """Joint and angle."""
 
     leaf: str = "HeadYaw"
     angle: float = 0.1
 
 
 class Turn(ActuationSchema[Turning]):
-    """Commands one joint once; it needs just that."""
+    """Commands the joint of its parameters once; it needs only that joint."""
 
     info = SchemaInfo(name="turn", about="Of a test.", parameters=Turning)
 
@@ -34,8 +34,8 @@ class Turn(ActuationSchema[Turning]):
 
 
 @pytest.mark.requirement("JD-2", "JD-10")
-def test_one_that_is_done_needs_what_its_next_task_needs(nao: Robot) -> None:
-    """It is awake still, but holds nothing: its new parameters count."""
+def test_finished_schema_needs_the_resources_of_its_next_task(nao: Robot) -> None:
+    """It is still awake but holds nothing: its new parameters apply."""
 
     def iterate(parent: Any) -> None:
         if parent.tick == 0:
@@ -51,7 +51,7 @@ def test_one_that_is_done_needs_what_its_next_task_needs(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("JD-10")
-def test_a_child_inherits_the_present_priority_of_its_parent(nao: Robot) -> None:
+def test_child_inherits_the_present_priority_of_its_parent(nao: Robot) -> None:
     def iterate(top: Any) -> None:
         if top.tick == 2:
             top.sleep("middle")
@@ -64,8 +64,8 @@ def test_a_child_inherits_the_present_priority_of_its_parent(nao: Robot) -> None
     assert [(e.tick, e.priority) for e in stage.told(Requested)] == [(0, 1), (3, 4)]
 
 
-def test_what_a_root_was_woken_with_is_not_remembered(nao: Robot) -> None:
-    """Each activation begins with the parameters with which it was added."""
+def test_wake_parameters_of_a_root_are_not_kept(nao: Robot) -> None:
+    """Each activation starts with the parameters given to `add`."""
     stage = SchemaWorld.of(nao, actuation("stays", parameters=Turning))
     stage.runtime.add(Activation(schema="stays", parameters={"leaf": "HeadPitch"}))
     stage.runtime.wake("stays", 0, {"angle": 0.3})
@@ -78,7 +78,7 @@ def test_what_a_root_was_woken_with_is_not_remembered(nao: Robot) -> None:
     assert stage.runtime.view("stays").parameters == Turning(leaf="HeadPitch")
 
 
-def test_a_root_that_was_never_woken_can_be_modulated(nao: Robot) -> None:
+def test_root_that_was_never_woken_can_be_modulated(nao: Robot) -> None:
     stage = SchemaWorld.of(nao, Turn)
     stage.runtime.add(Activation(schema="turn", parameters={"leaf": "HeadPitch"}))
     stage.runtime.modulate("turn", {"angle": 0.2}, 0)

@@ -1,4 +1,4 @@
-"""A schema acts when it is winner and holds what it needs (JD-8, JD-11)."""
+"""A schema acts when it is the winner and holds its needs (JD-8, JD-11)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -31,7 +31,7 @@ from tests.controllers.schemas.schema_world import SchemaWorld, actuation, perce
 
 
 def turner(name: str, *needs: str, log: list[str] | None = None, **given: Any) -> type:
-    """Return a schema that turns the head while it can, and tells what is called."""
+    """Return a schema that turns the head while it can, and logs its calls."""
     said = [] if log is None else log
     needs = needs or ("HeadYaw",)
     return actuation(
@@ -47,10 +47,10 @@ def turner(name: str, *needs: str, log: list[str] | None = None, **given: Any) -
 
 @pytest.mark.requirement("JD-8", "RM-37")
 @pytest.mark.parametrize("n_pauses", [1, 2, 3])
-def test_who_was_paused_and_resumed_within_a_slot_goes_on(
+def test_schema_paused_and_resumed_within_a_slot_continues(
     nao: Robot, n_pauses: int
 ) -> None:
-    """The runtime sees neither: it stops and starts anew, with the newest token."""
+    """It stops and restarts with the newest token."""
     log: list[str] = []
     stage = SchemaWorld.of(nao, turner("turn", log=log))
     stage.begin("turn", policy=PauseOnDemand()).slot(2)
@@ -62,7 +62,7 @@ def test_who_was_paused_and_resumed_within_a_slot_goes_on(
 
 
 @pytest.mark.requirement("JD-8")
-def test_who_fails_when_its_loss_is_told_holds_nothing(nao: Robot) -> None:
+def test_schema_that_fails_in_on_lost_holds_nothing(nao: Robot) -> None:
     def fall_over(_: Any) -> None:
         raise RuntimeError("oh")
 
@@ -73,11 +73,11 @@ def test_who_fails_when_its_loss_is_told_holds_nothing(nao: Robot) -> None:
     stage.slot(2)
     assert stage.told(SchemaFailed)
     assert not stage.runtime.winners
-    stage.release(stage.hold("another", "HeadYaw"))  # it is free
+    stage.release(stage.hold("another", "HeadYaw"))  # HeadYaw is free
 
 
 @pytest.mark.requirement("JD-8")
-def test_a_winner_waits_for_its_token_before_it_acts(nao: Robot) -> None:
+def test_winner_waits_for_its_token_before_it_acts(nao: Robot) -> None:
     log: list[str] = []
     stage = SchemaWorld.of(nao, turner("turn", log=log))
     token = stage.hold("somebody", "Head")
@@ -92,7 +92,7 @@ def test_a_winner_waits_for_its_token_before_it_acts(nao: Robot) -> None:
     assert stage.executed_by() == {4: {"turn"}, 5: {"turn"}}
 
 
-def test_a_slow_schema_starts_in_the_slot_of_its_grant(nao: Robot) -> None:
+def test_slow_schema_starts_in_the_slot_of_its_grant(nao: Robot) -> None:
     log: list[str] = []
     stage = SchemaWorld.of(nao, turner("turn", log=log, period_s=0.1))
     token = stage.hold("somebody", "Head")
@@ -100,12 +100,12 @@ def test_a_slow_schema_starts_in_the_slot_of_its_grant(nao: Robot) -> None:
     stage.release(token)
     stage.slot(10)
     assert log == ["4 start"]
-    assert stage.executed_by() == {10: {"turn"}}, "iterations stay on their grid"
+    assert stage.executed_by() == {10: {"turn"}}, "iterations keep their grid"
 
 
 @pytest.mark.requirement("I-25")
-def test_a_loser_has_no_token_when_the_new_winner_asks(nao: Robot) -> None:
-    """Both need the head: the second gets it in the slot of the change."""
+def test_loser_has_no_token_when_the_new_winner_requests(nao: Robot) -> None:
+    """Both need the head: the second is granted in the slot of the change."""
     first = turner("first", ready=lambda s: s.tick < 3)
     second = turner("second", ready=lambda s: s.tick >= 2)
     stage = SchemaWorld.of(nao, first, second)
@@ -118,10 +118,10 @@ def test_a_loser_has_no_token_when_the_new_winner_asks(nao: Robot) -> None:
         3: {"p/second"},
         4: {"p/second"},
     }
-    assert not stage.told(MadeSafe), "somebody commands the joint all the time"
+    assert not stage.told(MadeSafe), "the joint is commanded all the time"
 
 
-def test_what_a_loser_has_ordered_is_over_and_its_joints_are_safe(nao: Robot) -> None:
+def test_orders_of_a_loser_end_and_its_joints_are_made_safe(nao: Robot) -> None:
     walk = actuation(
         "walk",
         needs=("HeadYaw",),
@@ -139,7 +139,7 @@ def test_what_a_loser_has_ordered_is_over_and_its_joints_are_safe(nao: Robot) ->
     assert [event.leaves for event in stage.told(MadeSafe)] == [("HeadYaw",)]
 
 
-def test_orders_that_are_over_are_forgotten(nao: Robot) -> None:
+def test_finished_orders_are_removed(nao: Robot) -> None:
     def iterate(schema: Any) -> None:
         schema.play("nod").end()
 
@@ -151,8 +151,8 @@ def test_orders_that_are_over_are_forgotten(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("JD-8", "JD-11")
-def test_who_loses_its_token_loses_its_tree_and_comes_back(nao: Robot) -> None:
-    """Somebody of higher priority takes the head for three slots."""
+def test_schema_that_loses_its_token_restarts_with_its_tree(nao: Robot) -> None:
+    """An owner of higher priority takes the head for three slots."""
     log: list[str] = []
     parent = turner("parent", log=log)
     stage = SchemaWorld.of(nao, parent, actuation("leaf"))
@@ -172,7 +172,7 @@ def test_who_loses_its_token_loses_its_tree_and_comes_back(nao: Robot) -> None:
     assert sorted(stage.executed_by()) == [0, 1, 2, 6, 7]
 
 
-def test_who_pauses_resumes_with_what_it_had(nao: Robot) -> None:
+def test_paused_schema_resumes_with_its_resources(nao: Robot) -> None:
     log: list[str] = []
     stage = SchemaWorld.of(nao, turner("turn", log=log))
     stage.begin("turn", policy=PauseOnDemand()).slot(2)
@@ -183,12 +183,12 @@ def test_who_pauses_resumes_with_what_it_had(nao: Robot) -> None:
     assert log == ["0 start", "2 lost", "4 start"]
     requests = [event for event in stage.told(Granted) if event.owner == "turn"]
     assert len(requests) == 2
-    assert not stage.told(Failed), "it waits in its own place, without a new request"
+    assert not stage.told(Failed), "resumed without a new request"
 
 
 @pytest.mark.requirement("JD-8")
-def test_a_winner_takes_from_another_tree_by_its_priority(nao: Robot) -> None:
-    """The emergency of one tree has the walk of another ended in the same slot."""
+def test_winner_preempts_another_tree_by_its_priority(nao: Robot) -> None:
+    """The emergency of one tree ends the walk of another in the same slot."""
     log: list[str] = []
     walk = turner("walk", log=log)
     flee = turner("flee", ready=lambda s: s.tick >= 3)
@@ -207,8 +207,8 @@ def test_a_winner_takes_from_another_tree_by_its_priority(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("JD-8", "I-25")
-def test_what_was_taken_again_before_it_was_heard_starts_nobody(nao: Robot) -> None:
-    """The waiter is granted, and in the same slot the stronger one takes it back."""
+def test_grant_revoked_in_the_same_slot_starts_no_schema(nao: Robot) -> None:
+    """The waiter is granted, and the stronger schema preempts it in the same slot."""
     log: list[str] = []
     weak, strong = turner("weak", log=log), turner("strong")
     stage = SchemaWorld.of(nao, weak, strong).begin("weak", timeout_s=50.0)
@@ -229,8 +229,8 @@ def test_what_was_taken_again_before_it_was_heard_starts_nobody(nao: Robot) -> N
 
 
 @pytest.mark.requirement("RM-35")
-def test_who_stops_on_demand_is_over_and_does_not_ask_again(nao: Robot) -> None:
-    """Two that stop for each other do not take turns without end."""
+def test_schema_that_yields_finishes_and_does_not_ask_again(nao: Robot) -> None:
+    """Two schemas that stop on demand do not alternate without end."""
     log: list[str] = []
     stage = SchemaWorld.of(nao, turner("first", log=log), turner("second"))
     stage.begin("first", policy=StopOnDemand()).slot(3)
@@ -243,8 +243,8 @@ def test_who_stops_on_demand_is_over_and_does_not_ask_again(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("RM-35")
-def test_a_promise_that_nobody_needs_any_more_is_no_end(nao: Robot) -> None:
-    """The asker gives up before the time to stop is over; later a fault takes all."""
+def test_withdrawn_demand_does_not_end_the_schema(nao: Robot) -> None:
+    """The requester withdraws before the time to stop; later a fault takes all."""
     log: list[str] = []
     stage = SchemaWorld.of(nao, turner("turn", log=log))
     stage.begin("turn", policy=StopOnDemand(within_s=0.05)).slot(2)
@@ -261,10 +261,10 @@ def test_a_promise_that_nobody_needs_any_more_is_no_end(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("RM-35")
-def test_who_would_have_let_a_state_be_left_that_stayed_has_not_yielded(
+def test_refused_state_change_does_not_count_as_yielding(
     nao: Robot,
 ) -> None:
-    """Another one keeps the state; later a fault takes all, and gives it back."""
+    """Another owner keeps the state; later a fault freezes the joint for a while."""
     needs = ("HeadYaw", "Stand")
     stage = SchemaWorld.of(nao, actuation("turn", needs=needs))
     stage.ledger.set_state("State", "Stand", 0)
@@ -280,8 +280,8 @@ def test_who_would_have_let_a_state_be_left_that_stayed_has_not_yielded(
 
 
 @pytest.mark.requirement("RM-35")
-def test_of_two_askers_the_one_who_is_granted_counts(nao: Robot) -> None:
-    """The second one lacks something else when the first takes what was promised."""
+def test_schema_yields_to_the_requester_that_is_granted(nao: Robot) -> None:
+    """The second requester lacks another resource when the first is granted."""
     stage = SchemaWorld.of(nao, turner("turn", "HeadYaw", "HeadPitch"))
     stage.begin("turn", policy=StopOnDemand(within_s=0.05)).slot(3)
     stage.hold("keeper", "Speech")
@@ -294,8 +294,8 @@ def test_of_two_askers_the_one_who_is_granted_counts(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("RM-36")
-def test_a_schema_may_finish_what_it_does_before_it_gives_way(nao: Robot) -> None:
-    """Asked in slot 3, it goes on to the slot in which it stands stably."""
+def test_schema_may_finish_its_task_before_it_yields(nao: Robot) -> None:
+    """Asked in slot 3, it continues to the slot in which it is stable."""
 
     def on_demand(schema: Any, demand: Demand) -> None:
         schema.asker = demand.asker
@@ -315,7 +315,7 @@ def test_a_schema_may_finish_what_it_does_before_it_gives_way(nao: Robot) -> Non
     assert whys == ["finished"]
 
 
-def test_children_use_what_their_parent_has(nao: Robot) -> None:
+def test_children_use_the_resources_of_their_parent(nao: Robot) -> None:
     parent = actuation(
         "parent",
         needs=("Head",),
@@ -327,10 +327,10 @@ def test_children_use_what_their_parent_has(nao: Robot) -> None:
     stage.hold("guest", "HeadPitch")
     stage.slot()
     assert stage.state("parent/turn") is State.SLEPT
-    assert stage.runtime.is_quiet, "the parent gave way for good"
+    assert stage.runtime.is_quiet, "the parent has yielded"
 
 
-def test_who_never_gets_what_it_needs_is_done(nao: Robot) -> None:
+def test_schema_whose_request_times_out_is_finished(nao: Robot) -> None:
     stage = SchemaWorld.of(nao, turner("turn"))
     stage.take("somebody", "HeadYaw")
     stage.begin("turn", timeout_s=0.05).slot(10)
@@ -341,7 +341,7 @@ def test_who_never_gets_what_it_needs_is_done(nao: Robot) -> None:
     assert not stage.told(SchemaStarted)
 
 
-def test_who_lost_what_it_had_asks_until_it_comes_back(nao: Robot) -> None:
+def test_schema_that_lost_its_resource_requests_it_again(nao: Robot) -> None:
     stage = SchemaWorld.of(nao, turner("turn")).begin("turn", timeout_s=0.05).slot(2)
     stage.ledger.freeze(("HeadYaw",), "hotEngine", stage.tick)
     stage.slot(20)
@@ -352,7 +352,7 @@ def test_who_lost_what_it_had_asks_until_it_comes_back(nao: Robot) -> None:
     assert stage.runtime.may_act("turn")
 
 
-def test_optional_resources_are_said_to_be_there_or_not(nao: Robot) -> None:
+def test_obtained_optional_resources_are_reported(nao: Robot) -> None:
     seen: list[tuple[str, ...]] = []
     greet = actuation(
         "says hello",
@@ -366,8 +366,8 @@ def test_optional_resources_are_said_to_be_there_or_not(nao: Robot) -> None:
     assert seen == [("HeadYaw", "LElbowYaw")]
 
 
-def test_a_behaviour_may_be_a_part_of_another_ones_owner(nao: Robot) -> None:
-    """As RM-6 has it: what the whole takes is open to its parts."""
+def test_behaviour_may_be_a_child_of_another_owner(nao: Robot) -> None:
+    """By RM-6 it can use what its parent holds."""
     keeper = actuation("keeper", needs=("Head",))
     stage = SchemaWorld.of(nao, keeper, turner("turn")).begin("keeper")
     stage.runtime.add(Activation(schema="turn"), part_of="keeper")
@@ -378,7 +378,7 @@ def test_a_behaviour_may_be_a_part_of_another_ones_owner(nao: Robot) -> None:
         stage.runtime.add(Activation(schema="turn", name="turn2"), part_of="nobody")
 
 
-def test_needs_that_cannot_be_met_are_refused_before_anybody_wakes(nao: Robot) -> None:
+def test_invalid_needs_are_rejected_when_added(nao: Robot) -> None:
     stage = SchemaWorld.of(nao, turner("turn", "HeadYow"), perceptive("eye"))
     with pytest.raises(UnknownName, match="Did you mean 'HeadYaw'"):
         stage.runtime.add(Activation(schema="turn"))
@@ -396,7 +396,7 @@ class Which:
 
 
 class TurnsOne(ActuationSchema[Which]):
-    """Needs the joint that its parameters name."""
+    """Needs the joint named by its parameters."""
 
     info = SchemaInfo(
         name="turns one", about="Of a test.", parameters=Which, period_s=0.01
@@ -410,8 +410,8 @@ class TurnsOne(ActuationSchema[Which]):
         assert self.submit(self.parameters.joint, 0.1)
 
 
-def test_needs_follow_the_parameters_of_each_waking(nao: Robot) -> None:
-    """Also those that were given while it was awake, and of a part of another owner."""
+def test_needs_follow_the_parameters_of_each_activation(nao: Robot) -> None:
+    """Also those given while awake, and of a child of another owner."""
     stage = SchemaWorld.of(nao, TurnsOne, actuation("whole")).begin("whole")
     stage.runtime.add(Activation(schema="turns one"), part_of="whole")
     obtained = []
@@ -435,7 +435,7 @@ def test_needs_follow_the_parameters_of_each_waking(nao: Robot) -> None:
     assert not stage.told(SchemaFailed)
 
 
-def test_who_keeps_a_state_is_asked_before_it_is_left(nao: Robot) -> None:
+def test_posture_monitor_is_asked_before_a_state_is_left(nao: Robot) -> None:
     asked: list[tuple[str, int, float]] = []
 
     class Keeper:
@@ -463,12 +463,12 @@ def test_who_keeps_a_state_is_asked_before_it_is_left(nao: Robot) -> None:
     stage.runtime.sleep("goes", 0)
     stage.runtime.wake("goes", 1)
     stage.slot()
-    assert answers[-1] is True, "nobody keeps a state"
+    assert answers[-1] is True, "no posture monitor"
 
 
 @pytest.mark.requirement("RM-35")
-def test_an_old_promise_does_not_end_a_new_try(nao: Robot) -> None:
-    """It gave way once, for good; woken again it waits when a fault takes its joint."""
+def test_earlier_yield_does_not_end_a_new_activation(nao: Robot) -> None:
+    """It yielded once; woken again it waits when a fault freezes its joint."""
     stage = SchemaWorld.of(nao, turner("turn"))
     stage.begin("turn", policy="stop", timeout_s=50.0).slot(2)
     stage.ledger.add_owner(Owner(name="asker"), 2)
