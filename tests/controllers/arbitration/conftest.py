@@ -9,7 +9,7 @@ from tests.controllers.arbitration.ledger_setup import LedgerSetup
 
 
 @pytest.fixture(autouse=True)
-def _every_story_keeps_the_invariants() -> Iterator[None]:
+def _check_invariants() -> Iterator[None]:
     """Check the invariants on the trace of each ledger that a test has made."""
     LedgerSetup.made.clear()
     yield

@@ -1,8 +1,8 @@
-"""Whoever comes to whichever door of the devices, by whatever right: drawn histories.
+"""Random attempts at every entry point to the devices, with every kind of token.
 
-A small model says who holds what, by the trace; each attempt says by which token it
-would change what. A device that changes without an attempt by the very token that holds
-it is a hole.
+A small model derives the holders from the trace; each attempt states its token and
+leaves. A device that changes without an attempt by the token that holds it is an
+error.
 """
 
 import contextlib
@@ -68,7 +68,7 @@ from nao_testbed.models.values import FloatArray
 
 MOTORS = ("HeadYaw", "HeadPitch", "LElbowYaw", "RElbowYaw", "LWristYaw")
 WAYS = ("LKneePitch", "RKneePitch", "RShoulderPitch")
-"""Motors of initial motions, and of what follows them."""
+"""Motors of initial motions and of the motions that follow."""
 LAMPS = ("Left eye", "Left ear", "Chest")
 SPEAKER = "TTS"
 LIMITS = ("Head-stiffness", "Arms-stiffness")
@@ -76,11 +76,11 @@ DEVICES = (*MOTORS, *WAYS, *LAMPS, SPEAKER, *LIMITS)
 OWNERS = ("ann", "bob", "cat", "dan")
 SILENT = SoundChunk(samples=np.full(40, 0.1), sample_rate_hz=16000, label="chunk")
 RIGHTS = ("right", "stale", "foreign", "forged", "none")
-"""By which token somebody comes; lent, dropped and frozen happens to the right ones."""
+"""Kinds of token of an attempt; valid ones may be lent, dropped or frozen."""
 
 
 class Body(Protocol):
-    """What is attacked: one robot with its doors."""
+    """Robot under attack, with its entry points."""
 
     robot: Robot
     ledger: Ledger
@@ -88,7 +88,7 @@ class Body(Protocol):
     transmitter: Transmitter
     commands: CommandController
     writes: list[Command]
-    """What the robot was told in the last slot."""
+    """Commands written to the robot in the last slot."""
 
     def slot(self) -> None:
         """Run one device slot."""
@@ -99,12 +99,12 @@ class Body(Protocol):
 
 @dataclass
 class Holders:
-    """Who holds each leaf, and what is frozen; from events, and by nothing else."""
+    """Holders and freezes of each leaf, derived from events only."""
 
     of: dict[str, set[TokenId]] = field(default_factory=dict)
     frozen: dict[str, set[str]] = field(default_factory=dict)
     disturbed: set[str] = field(default_factory=set)
-    """Leaves that somebody lost, was capped in, or that leave a shift, in this slot."""
+    """Leaves lost, capped, made safe, or leaving a shift in this slot."""
 
     def hear(self, event: Event) -> None:
         match event:
@@ -138,20 +138,20 @@ class Holders:
 
 @dataclass
 class Attempt:
-    """Something that somebody tries to put out."""
+    """An attempt to command leaves."""
 
-    door: str
+    entry_point: str
     token: Token | None
     leaves: frozenset[str]
     is_over: Callable[[], bool]
-    """Whether it was over before this slot."""
+    """Return True if it ended before this slot."""
 
 
 class Attack:
-    """Random attempts at one body, each judged by what its robot does."""
+    """Random attempts at one body, checked against the changes of its robot."""
 
     def __init__(self, body: Body, seed: int, named: tuple[str, ...] = ()) -> None:
-        """Begin; `named` are commands of the body's library."""
+        """Set up; `named` are commands of the body's library."""
         self.body = body
         self.named = named
         self.rng = random.Random(seed)
@@ -159,15 +159,15 @@ class Attack:
         self.tokens: list[Token] = []
         self.attempts: list[Attempt] = []
         self.tried: Counter[tuple[str, str]] = Counter()
-        """Door and right to how often."""
+        """Entry point and kind of token to number of attempts."""
         self.changed: Counter[str] = Counter()
-        """Kind of device to how often it changed."""
+        """Kind of device to number of changes."""
         self.effectors: EffectorLeaves = effector_leaves(body.robot)
         self.handles: list[Any] = []
         self.is_fair = False
-        """Whether this attempt comes by the right of who holds all, where it can."""
+        """True: the next attempt uses a valid token for all leaves, where possible."""
         self.told: Counter[str] = Counter()
-        """Kind of event to how often it was told."""
+        """Kind of event to number of events."""
         self.broken = BrokenPart(body.ledger)
         self.modes = DegradedModes(body.ledger)
         self.actuators = GateActuators(body.gate, body.commands, body.ledger)
@@ -193,7 +193,7 @@ class Attack:
     # -- rights ------------------------------------------------------------------------
 
     def right(self, leaves: frozenset[str]) -> tuple[str, Token | None]:
-        """Draw a right, and a token of that kind for some leaves."""
+        """Draw a kind of token, and a token of that kind for some leaves."""
         rng, ledger = self.rng, self.body.ledger
         kind = "right" if self.is_fair else rng.choice(RIGHTS)
         live = [t for t in self.tokens if any(ledger.covers(t, x) for x in DEVICES)]
@@ -225,7 +225,7 @@ class Attack:
         if outcome is not None and outcome.token is not None:
             self.tokens.append(outcome.token)
 
-    # -- what is put out ---------------------------------------------------------------
+    # -- outputs -----------------------------------------------------------------------
 
     def motion(self) -> tuple[Motion, frozenset[str]]:
         joints = self.rng.sample(MOTORS, self.rng.randint(1, 2))
@@ -283,19 +283,19 @@ class Attack:
     def joint(self, name: str) -> int:
         return self.body.robot.joint_index(name)
 
-    # -- the doors ---------------------------------------------------------------------
+    # -- entry points ------------------------------------------------------------------
 
     def note(
         self,
-        door: str,
+        entry_point: str,
         kind: str,
         token: Token | None,
         leaves: frozenset[str],
         is_over: Callable[[], bool] | None = None,
     ) -> None:
-        self.tried[door, kind] += 1
+        self.tried[entry_point, kind] += 1
         over = is_over or iter((False, True)).__next__
-        self.attempts.append(Attempt(door, token, leaves, over))
+        self.attempts.append(Attempt(entry_point, token, leaves, over))
 
     def gate(self) -> None:
         gate, rng = self.body.gate, self.rng
@@ -380,7 +380,7 @@ class Attack:
             points = {}
             outputs = OutputSet(name="try", **made)
             handle = commands.interrupt(outputs, tokens[units[0]], tick)  # type: ignore[arg-type]
-            door = "command interrupt"
+            entry_point = "command interrupt"
         else:
             outputs = OutputSet(name="try", points=points, **made)
             handle = commands.submit(
@@ -390,15 +390,15 @@ class Attack:
                 group=rng.choice([None, "h"]),
                 prepares=rng.random() < 0.5,
             )
-            door = "command group" if points else "command"
+            entry_point = "command group" if points else "command"
         for unit in units:
             over: Callable[[], bool] = lambda: handle.is_over  # noqa: E731
-            self.note(door, kinds[unit], tokens[unit], covers[unit], over)
+            self.note(entry_point, kinds[unit], tokens[unit], covers[unit], over)
         if rng.random() < 0.05:
             commands.withdraw(handle, tick)
 
     def named_command(self) -> None:
-        """Go to a posture first, and lend what only follows it, or join on."""
+        """Submit a command with an initial motion, whose other leaves may be lent."""
         commands, tick = self.body.commands, self.body.ledger.tick
         leaves = frozenset([*WAYS, "HeadPitch", "Left eye", "Left ear", SPEAKER])
         kind, token = self.right(leaves)
@@ -453,23 +453,29 @@ class Attack:
     # -- a slot ------------------------------------------------------------------------
 
     def slot(self) -> None:
-        """Let a few things be tried, run a slot, and judge what the robot does."""
+        """Make some attempts, run a slot, and check the changes of the robot."""
         self.attempts = [one for one in self.attempts if not one.is_over()]
         for _ in range(self.rng.randint(1, 4)):
             self.attempt()
         target, stiffness = (values.copy() for values in self.body.in_force())
         self.body.slot()
-        self._judge(target, stiffness)
+        self._check_changes(target, stiffness)
         self.holders.disturbed.clear()
 
     def attempt(self) -> None:
-        """Come to one door."""
-        doors = [self.gate, self.schema, self.transmit, self.command, self.disturb]
+        """Try one entry point."""
+        entry_points = [
+            self.gate,
+            self.schema,
+            self.transmit,
+            self.command,
+            self.disturb,
+        ]
         self.is_fair = self.rng.random() < 0.4
         with contextlib.suppress(StaleToken, BadInput, UnknownName):
-            self.rng.choice(doors)()
+            self.rng.choice(entry_points)()
 
-    def _judge(self, target: FloatArray, stiffness: FloatArray) -> None:
+    def _check_changes(self, target: FloatArray, stiffness: FloatArray) -> None:
         now, limits = self.body.in_force()
         limp = limits == 0.0
         for j in np.flatnonzero((now != target) & ~limp & (stiffness != 0.0)):
@@ -494,11 +500,11 @@ class Attack:
         self.changed[kind] += 1
         held = self.holders.of.get(leaf, set())
         if leaf in self.holders.disturbed and kind in {"motor", "stiffness"}:
-            return  # it is made safe
+            return  # made safe
         assert not self.holders.frozen.get(leaf), f"{leaf} is frozen, and changes"
         genuine = set(self.tokens)
         by = [
-            one.door
+            one.entry_point
             for one in self.attempts
             if leaf in one.leaves
             and one.token in genuine

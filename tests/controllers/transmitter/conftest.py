@@ -1,4 +1,4 @@
-"""What all tests of the transmitter share."""
+"""Fixtures shared by the tests of the transmitter."""
 
 from collections.abc import Iterator
 
@@ -14,8 +14,8 @@ def stage(nao: Robot) -> World:
 
 
 @pytest.fixture(autouse=True)
-def _every_story_keeps_the_invariants() -> Iterator[None]:
-    """Judge the trace of each stage that a test has made."""
+def _check_invariants() -> Iterator[None]:
+    """Check the trace of each setup that a test has made."""
     World.made.clear()
     yield
     found = [stage.checker.finish() for stage in World.made]

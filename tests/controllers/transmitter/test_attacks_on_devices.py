@@ -1,4 +1,4 @@
-"""I-14 on the doors of streams: transmitter, orders, schemas, LEDs and sound."""
+"""I-14 at the entry points of streams: transmitter, orders, schemas, LEDs, sound."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ HISTORIES = 8
 
 @dataclass
 class LineBody:
-    """The pipeline on a robot that only keeps what it is told."""
+    """The command pipeline with a robot that records its commands."""
 
     line: Line
 
@@ -65,7 +65,7 @@ def attacks(nao: Robot) -> list[tuple[Attack, TraceChecker]]:
 
 
 @pytest.mark.requirement("I-14", "I-22", "I-23", "I-24")
-def test_no_device_changes_but_by_who_holds_it(
+def test_device_changes_only_by_its_holder(
     attacks: list[tuple[Attack, TraceChecker]],
 ) -> None:
     for attack, checker in attacks:
@@ -74,21 +74,21 @@ def test_no_device_changes_but_by_who_holds_it(
 
 
 @pytest.mark.requirement("I-14")
-def test_every_door_is_tried_by_every_right_and_every_device_changes(
+def test_every_entry_point_is_tried_with_every_kind_of_token(
     attacks: list[tuple[Attack, TraceChecker]],
 ) -> None:
-    """Else it would prove nothing."""
+    """Coverage check of the attempts above; every kind of device changes."""
     tried = {one for attack, _ in attacks for one in attack.tried}
     changed = {kind for attack, _ in attacks for kind in attack.changed}
     told = {event for attack, _ in attacks for event in attack.told}
     assert changed == {"motor", "stiffness", "light", "sound"}
     assert {"Lent", "Frozen", "Thawed", "Revoked", "Released", "Expired"} <= told
-    for door in ("gate", "schema", "command group"):
-        assert {kind for one, kind in tried if one == door} == set(RIGHTS)
+    for entry_point in ("gate", "schema", "command group"):
+        assert {kind for one, kind in tried if one == entry_point} == set(RIGHTS)
 
 
 @pytest.mark.requirement("I-14")
-def test_a_gate_that_takes_any_token_is_found(
+def test_gate_that_accepts_any_token_is_detected(
     nao: Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Ledger, "authorise", lambda self, token, leaf: None)

@@ -1,4 +1,4 @@
-"""Streams of motions, lights and sounds: what goes out in which slot."""
+"""Streams of motions, lights and sounds: items per slot."""
 
 import numpy as np
 import pytest
@@ -55,7 +55,7 @@ def rest(nao: Robot, angle: float = 0.0) -> dict[str, float]:
 
 
 @pytest.mark.requirement("SY-6")
-def test_leaves_and_channels_are_those_of_the_gate(nao: Robot) -> None:
+def test_leaves_and_channels_agree_with_the_gate(nao: Robot) -> None:
     found = effector_leaves(nao)
     devices = map_devices(nao.resources, nao)
     assert set(found.motors.values()) == {
@@ -68,7 +68,7 @@ def test_leaves_and_channels_are_those_of_the_gate(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("SY-19")
-def test_a_motion_ends_in_its_last_keyframe_after_its_length(nao: Robot) -> None:
+def test_motion_ends_at_its_last_keyframe_after_its_length(nao: Robot) -> None:
     stream = stream_of(nao, motion(track("HeadYaw", (0.5, 0.3), (1.234, -0.4))))
     assert stream.begin(rest(nao, 0.1)) == stream.length == 124
     assert stream.leaves == ("HeadYaw",)
@@ -76,10 +76,10 @@ def test_a_motion_ends_in_its_last_keyframe_after_its_length(nao: Robot) -> None
     assert values[49] == pytest.approx(0.3), "item k is due at the end of its slot"
     assert values[-1] == pytest.approx(-0.4)
     assert all(type(value) is float for value in values)
-    assert abs(values[0] - 0.1) < 1e-3, "it starts where it is, at rest"
+    assert abs(values[0] - 0.1) < 1e-3, "starts at the present angle, at rest"
 
 
-def test_a_joint_without_more_keyframes_rests(nao: Robot) -> None:
+def test_joint_after_its_last_keyframe_rests(nao: Robot) -> None:
     short, long = track("HeadYaw", (0.2, 0.1)), track("HeadPitch", (1.0, 0.2))
     stream = stream_of(nao, motion(short, long))
     assert stream.begin(rest(nao)) == 100
@@ -87,7 +87,7 @@ def test_a_joint_without_more_keyframes_rests(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("SY-20")
-def test_motions_that_follow_each_other_are_one_set_of_data(nao: Robot) -> None:
+def test_consecutive_motions_form_one_stream(nao: Robot) -> None:
     first = motion(track("HeadYaw", (0.5, 0.3)))
     second = motion(track("HeadPitch", (0.5, 0.1)), track("HeadYaw", (1.0, 0.0)))
     stream = stream_of(nao, first, second)
@@ -95,16 +95,16 @@ def test_motions_that_follow_each_other_are_one_set_of_data(nao: Robot) -> None:
     assert stream.begin(rest(nao, 0.05)) == 150
     pitch = [stream.item(k)["HeadPitch"] for k in range(150)]
     yaw = [stream.item(k)["HeadYaw"] for k in range(150)]
-    assert_allclose(pitch[:50], 0.05, err_msg="no part in the first: it rests")
+    assert_allclose(pitch[:50], 0.05, err_msg="not in the first motion: at rest")
     assert yaw[49] == pytest.approx(0.3)
     assert max(np.abs(np.diff(yaw))) < 0.02, "no gap between them"
     assert (pitch[-1], yaw[-1]) == pytest.approx((0.1, 0.0), abs=1e-12)
 
 
-def test_a_motion_begins_only_where_its_motors_can_follow(nao: Robot) -> None:
+def test_motion_begins_only_within_reach_of_its_motors(nao: Robot) -> None:
     limit = nao.joints[nao.joint_index("HeadYaw")].max_velocity
     far = motion(track("HeadYaw", (0.1, 0.5)), start="Stand")
-    reach = limit * 0.1 / 1.5  # a cubic from rest to rest
+    reach = limit * 0.1 / 1.5  # cubic from rest to rest
     assert stream_of(nao, far).begin(rest(nao, 0.5 - 0.999 * reach)) == 10
     with pytest.raises(CannotBegin, match=r"HeadYaw would move .* in Stand first"):
         stream_of(nao, far).begin(rest(nao, 0.5 - 1.001 * reach))
@@ -123,7 +123,7 @@ def motions(draw: st.DrawFn) -> Motion:
 
 @pytest.mark.requirement("SY-19")
 @given(motion=motions(), start=st.floats(-0.5, 0.5))
-def test_no_set_point_is_farther_than_the_motor_can_go_in_a_slot(
+def test_set_point_steps_are_within_the_motor_speed(
     nao: Robot, motion: Motion, start: float
 ) -> None:
     stream = stream_of(nao, motion)
@@ -139,7 +139,7 @@ def test_no_set_point_is_farther_than_the_motor_can_go_in_a_slot(
 
 @pytest.mark.requirement("SY-4")
 @given(k=st.integers(0, 99), away=st.floats(-1.0, 1.0))
-def test_the_way_back_is_at_most_at_half_speed_and_ends_where_it_left(
+def test_rejoining_is_at_half_speed_and_ends_where_it_left(
     nao: Robot, k: int, away: float
 ) -> None:
     stream = stream_of(nao, motion(track("HeadYaw", (1.0, 0.6))))
@@ -157,7 +157,7 @@ def test_the_way_back_is_at_most_at_half_speed_and_ends_where_it_left(
     assert abs(following - back[-1]) <= limit * SLOT_S
 
 
-def test_a_light_is_silent_between_its_steps(nao: Robot) -> None:
+def test_light_has_items_only_at_its_steps(nao: Robot) -> None:
     pattern = LightPattern(
         name="p",
         steps=(
@@ -177,12 +177,12 @@ def test_a_light_is_silent_between_its_steps(nao: Robot) -> None:
     assert (ear.colours.tolist(), ear.fade_s) == ([0.2], 0.3)
 
 
-def test_leds_of_one_colour_take_the_brightest() -> None:
+def test_single_colour_leds_take_the_brightest_channel() -> None:
     assert led_colours((0.2, 0.7, 0.1), 1).tolist() == [0.7]
     assert led_colours((0.2, 0.7, 0.1), 3).tolist() == [0.2, 0.7, 0.1]
 
 
-def test_a_step_at_the_very_end_still_goes_out(nao: Robot) -> None:
+def test_step_at_the_end_is_sent(nao: Robot) -> None:
     step = LightStep(at_s=0.3, leds=("Chest",), colour=(1.0, 1.0, 1.0))
     pattern = LightPattern(name="p", steps=(step,), length_s=0.3)
     stream = LightStream(pattern, TOKEN, effector_leaves(nao), SLOT_S)
@@ -191,7 +191,7 @@ def test_a_step_at_the_very_end_still_goes_out(nao: Robot) -> None:
 
 
 @given(n=st.integers(0, 2000), rate=st.sampled_from([8000, 16000, 22050, 44100, 48000]))
-def test_a_sound_is_cut_into_slots_without_losing_a_sample(n: int, rate: int) -> None:
+def test_sound_is_cut_into_slots_without_losing_a_sample(n: int, rate: int) -> None:
     samples = np.linspace(-1.0, 1.0, n)
     stream = SoundStream("Hello", samples, rate, TOKEN, "TTS", SLOT_S)
     count = stream.begin({})
@@ -206,7 +206,7 @@ def test_a_sound_is_cut_into_slots_without_losing_a_sample(n: int, rate: int) ->
     assert {c.label for c in heard} <= {"Hello"}
 
 
-def test_all_three_are_streams(nao: Robot) -> None:
+def test_motion_light_and_sound_are_streams(nao: Robot) -> None:
     step = LightStep(at_s=0.0, leds=("Chest",), colour=(1.0, 1.0, 1.0))
     pattern = LightPattern(name="p", steps=(step,), length_s=0.0)
     streams: list[Stream] = [

@@ -1,4 +1,4 @@
-"""The transmitter's events: lines and back; what is told to whom."""
+"""Events of the transmitter: round trip of lines, and listeners."""
 
 import pytest
 
@@ -26,7 +26,7 @@ from tests.controllers.transmitter.transmitter_world import (
 
 
 def play(stage: World) -> World:
-    """Let everything happen once."""
+    """Run streams that together emit every kind of event."""
     token = stage.take("greet", *LEAVES)
     a, b, c = LEAVES[:3]
     stage.receive(Clip(token, [c], 3, label="sit up"))
@@ -39,7 +39,7 @@ def play(stage: World) -> World:
     return stage
 
 
-def test_every_event_comes_back_from_its_line(nao: Robot) -> None:
+def test_stream_event_round_trip_through_its_line(nao: Robot) -> None:
     stage = play(World.of(nao))
     mine = [event for event in stage.events if isinstance(event, STREAM_EVENTS)]
     assert {type(event) for event in mine} == set(STREAM_EVENTS)
@@ -47,7 +47,7 @@ def test_every_event_comes_back_from_its_line(nao: Robot) -> None:
         assert event_from_line(event_to_line(event)) == event
 
 
-def test_a_line_names_stream_unit_and_group(nao: Robot) -> None:
+def test_line_names_stream_unit_and_group(nao: Robot) -> None:
     stage = play(World.of(nao))
     sent = next(event for event in stage.told(Sent) if event.stream == 3)
     assert event_to_line(sent) == (
@@ -56,16 +56,16 @@ def test_a_line_names_stream_unit_and_group(nao: Robot) -> None:
     )
 
 
-def test_the_same_calls_leave_the_same_trace(nao: Robot) -> None:
+def test_same_calls_give_the_same_trace(nao: Robot) -> None:
     first, second = (play(World.of(nao)).events for _ in range(2))
     assert trace_hash(first) == trace_hash(second)
 
 
 @pytest.mark.parametrize("has_listeners", [True, False])
-def test_items_are_told_only_where_commands_are(
+def test_item_events_follow_the_setting_of_command_events(
     nao: Robot, has_listeners: bool
 ) -> None:
-    """Starts and ends always; without a listener nothing, and the same is done."""
+    """Starts and ends are always events; without listeners the result is the same."""
     loud = play(World.of(nao))
     quiet = play(World.of(nao, tells_commands=False, has_listeners=has_listeners))
     assert not quiet.told(Sent)
@@ -75,14 +75,14 @@ def test_items_are_told_only_where_commands_are(
     assert len(quiet.robot.commands) == len(loud.robot.commands)
 
 
-def test_a_trace_of_the_transmitter_never_goes_back_in_time(nao: Robot) -> None:
-    """Its events come before the ledger has heard of their tick."""
+def test_ticks_of_a_trace_never_decrease(nao: Robot) -> None:
+    """Although events are emitted before the ledger has advanced to their tick."""
     events = play(World.of(nao)).events
     ticks = [event.tick for event in events]
     assert ticks == sorted(ticks)
 
 
-def test_a_recorded_trace_is_judged_as_the_told_one(nao: Robot) -> None:
+def test_recorded_trace_passes_the_rules(nao: Robot) -> None:
     stage = play(World.of(nao))
     lines = map(event_to_line, stage.events)
     assert not check_trace(map(event_from_line, lines))

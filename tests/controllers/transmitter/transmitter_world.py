@@ -1,7 +1,7 @@
-"""A transmitter on a real ledger and gate, and a robot that keeps what it is told.
+"""A transmitter on a real ledger and gate, and a robot that records commands.
 
-A clip is a stream whose items can be told from all others: so what the robot was
-written says which item of which stream went out in which slot.
+The items of each clip are unique: the written set-points show which item of which
+stream was sent in which slot.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -51,7 +51,7 @@ STREAM_EVENTS = (
     StreamResumed,
     StreamEnded,
 )
-"""All that the transmitter tells, but parts of a way."""
+"""All events of the transmitter except parts of a path."""
 LEAVES = ("HeadPitch", "HeadYaw", "LElbowYaw", "LWristYaw", "RElbowYaw", "RWristYaw")
 ROOT = node("root", *(motor(name) for name in LEAVES))
 BUSES: dict[str, Mapping[str, tuple[Unit, ...]]] = {
@@ -60,11 +60,11 @@ BUSES: dict[str, Mapping[str, tuple[Unit, ...]]] = {
     "three buses": {"joints": (MOTION,), "lamps": (LIGHT,), "voice": (SOUND,)},
 }
 STEP = 1e-4
-"""Between two items of a clip, in rad."""
+"""Distance of the items of two clips, in rad."""
 
 
 class Clip:
-    """A stream of a given length; its items are at -0.5 rad plus a code of its own."""
+    """Stream of a given length; its items are at -0.5 rad plus a unique offset."""
 
     _codes = count(1)
 
@@ -103,7 +103,7 @@ class Clip:
         return self.length
 
     def item(self, k: int) -> Item:
-        assert self.begun, "asked for an item before it began"
+        assert self.begun, "item requested before begin"
         assert 0 <= k < self.length
         if k in self.empty:
             return {}
@@ -119,19 +119,19 @@ class Clip:
         ]
 
     def angle(self, k: int) -> float:
-        """Of item k, in rad; of those that lead back, k is below 0."""
+        """Return the angle of item k, in rad; k is below 0 for the way back."""
         return -0.5 + STEP * (self.code % 97) + 1e-7 * (k + 10)
 
 
 class Told:
-    """What all worlds have that take resources and run in slots; `slot` is theirs."""
+    """Base of setups that take resources and run slots; subclasses define `slot`."""
 
     ledger: Ledger
     events: list[Event]
     tick: int
 
     def take(self, owner: str, *names: str, priority: int = 0) -> Token:
-        """Let an owner have leaves at once."""
+        """Return the token of leaves that are granted at once."""
         self.ledger.add_owner(Owner(name=owner, priority=priority), self.tick)
         asked = Request(owner=owner, resources=names, timeout_s=0.0, loss=Loss.WHOLE)
         outcome = self.ledger.request(asked, self.tick).outcome
@@ -153,7 +153,7 @@ class Told:
 
 @dataclass
 class World(Told):
-    """One robot with everything before it; `slot` again and again."""
+    """One robot with gate and transmitter."""
 
     robot: KeepingRobot
     ledger: Ledger
@@ -161,11 +161,11 @@ class World(Told):
     transmitter: Transmitter
     events: list[Event]
     checker: TraceChecker
-    """Checks the whole trace, of the reservations and of the streams."""
+    """Checks the whole trace, of reservations and streams."""
     tick: int = 1
-    """Of the next slot."""
+    """Tick of the next slot."""
     between: Callable[[], None] | None = None
-    """Called once after the next `step`, before time passes."""
+    """Called once after the next `step`, before the ledger advances."""
     made: ClassVar[list["World"]] = []
 
     @classmethod
@@ -198,11 +198,11 @@ class World(Told):
 
     @cached_property
     def token(self) -> Token:
-        """Of an owner that has all leaves, since it was asked for first."""
+        """Return the token of an owner that holds all leaves."""
         return self.take("greet", *LEAVES)
 
     def clip(self, leaves: Sequence[str], length: int = 3, **how: Any) -> Clip:
-        """Return a stream by the right of `token`."""
+        """Return a stream with the right of `token`."""
         return Clip(self.token, leaves, length, **how)
 
     def receive(
@@ -223,11 +223,11 @@ class World(Told):
         self.tick += 1
 
     def target(self, leaf: str) -> float:
-        """Set-point in force on the robot, in rad."""
+        """Return the set-point in force, in rad."""
         return float(self.robot.target[self.robot.robot.joint_index(leaf)])
 
     def sent(self, bus: str = "main") -> list[tuple[int, int]]:
-        """Stream and place of every item on a bus, in its order."""
+        """Return stream and index of every item on a bus, in order."""
         return [(x.stream, x.k) for x in self.told(Sent) if x.bus == bus]
 
 

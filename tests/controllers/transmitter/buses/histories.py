@@ -1,6 +1,6 @@
-"""Histories that nobody wrote; the rules of traces hold in each (I-23, I-24).
+"""Random histories of streams; the trace rules hold in each (I-23, I-24).
 
-At the end all streams are over, and the transmitter has forgotten all of them.
+At the end all streams have ended, and the transmitter has removed all of them.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,28 +20,28 @@ from tests.controllers.transmitter.transmitter_world import (
 
 T = TypeVar("T")
 OWNED = {"left": LEAVES[:2], "right": LEAVES[2:4], "boss": LEAVES[1:3]}
-"""Owner to its leaves; the boss takes some of both others by its priority."""
+"""Owner to its leaves; the boss preempts some of both others."""
 KEYS = (GroupKey(3, "g"), GroupKey(3, "h"), GroupKey(2, "g"))
 TTL = 4
-"""Slots for which a group may be incomplete."""
+"""Slots after which an incomplete group expires."""
 
 
 class Choice(Protocol):
-    """Chooses what happens: at random, or as hypothesis likes."""
+    """Chooses options: by a seeded generator or by hypothesis."""
 
     def choose(self, options: Sequence[T]) -> T: ...
 
 
 class Life:
-    """A transmitter, what was given to it, and the rights to do so."""
+    """A transmitter, the streams given to it, and the tokens."""
 
     def __init__(self, robot: Robot, buses: str, watch: Watch) -> None:
         self.closed: list[str] = []
-        """Buses that permit no group to start."""
+        """Buses that do not permit a group to start."""
         self.may_close = True
         self.rights: dict[Token, tuple[str, ...]] = {}
         self.tokens: list[tuple[Token, tuple[str, ...]]] = []
-        """All that were ever granted, and their leaves."""
+        """All tokens ever granted, with their leaves."""
         self.stage = World.of(
             robot,
             buses,
@@ -51,12 +51,12 @@ class Life:
         )
         self.bus_of = {u: bus for bus, units in BUSES[buses].items() for u in units}
         self.given: list[tuple[Clip, SyncTag | None]] = []
-        """Streams by their numbers, from 1."""
+        """Streams by number, from 1."""
         self.receipts: list[Receipt] = []
         for owner in ("left", "right"):
             self.take(owner)
 
-    # -- what may happen --------------------------------------------------------------
+    # -- actions ----------------------------------------------------------------------
 
     def take(self, owner: str) -> None:
         leaves = OWNED[owner]
@@ -80,7 +80,7 @@ class Life:
         if tag is not None and after is not None and first and not first.is_over:
             before = self.given[after - 1][1]
             if before is not None and before.key == tag.key:
-                return  # it would follow its own group: an error
+                return  # following its own group is an error
         self.given.append((clip, tag))
         self.receipts.append(self.stage.receive(clip, tag, first))
 
@@ -97,12 +97,12 @@ class Life:
         self.stage.transmitter.delete_group(key, self.stage.tick)
 
     def slot(self, between: Callable[[], None] | None = None) -> None:
-        """Run a slot; `between` happens before time passes and the gate writes."""
+        """Run a slot; `between` is called before the ledger advances."""
         self.stage.between = between
         self.stage.slot()
 
     def finish(self) -> None:
-        """Let all that can end end; then judge the trace."""
+        """Run until all streams have ended; then check the trace."""
         self.closed.clear()
         for _ in range(40):
             self.slot()
@@ -115,11 +115,11 @@ class Life:
         assert not found, "; ".join(map(str, found))
 
 
-# -- choosing -------------------------------------------------------------------------
+# -- choices --------------------------------------------------------------------------
 
 
-def live_a_history(life: Life, choice: Choice, steps: int) -> None:
-    """Let things happen, and slots pass in between."""
+def run_history(life: Life, choice: Choice, steps: int) -> None:
+    """Run random actions and slots."""
     for _ in range(steps):
         act = choice.choose(ACTS)
         act(life, choice)
@@ -132,7 +132,7 @@ def _clip(life: Life, choice: Choice) -> Clip:
     token, leaves = choice.choose(known or life.tokens)
     some = choice.choose([leaves[:1], leaves[1:], leaves])
     if choice.choose([False] * 15 + [True]):
-        some = (*some, LEAVES[-1])  # to which nobody has a right
+        some = (*some, LEAVES[-1])  # a leaf without a holder
     length = choice.choose([1, 2, 3, 5])
     return Clip(
         token,
@@ -163,7 +163,7 @@ def _tagged(life: Life, choice: Choice) -> None:
 
 
 def _whole_group(life: Life, choice: Choice) -> None:
-    """Members that fit together, one after another."""
+    """Receive members that fit together, one after another."""
     key, after = choice.choose(KEYS), _after(life, choice)
     owned = [(token, leaf) for token, leaves in life.rights.items() for leaf in leaves]
     for n, (token, leaf) in enumerate(owned[: key.preset]):
@@ -217,7 +217,7 @@ def _slots(life: Life, choice: Choice) -> None:
 
 
 def _broken_slot(life: Life, choice: Choice) -> None:
-    """Something happens between the items and the flush."""
+    """Run a slot with an action between the items and the flush."""
     act = choice.choose([_release, _withdraw, _take, _delete, _independent])
     life.slot(lambda: act(life, choice))
 

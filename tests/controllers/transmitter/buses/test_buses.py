@@ -1,4 +1,4 @@
-"""One bus or several, and whoever finds a group complete: the same slots."""
+"""Groups on one or several buses, found by watching or elected units."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def greet(stage: World, token: Token, slots_between: int = 0) -> None:
 @pytest.mark.parametrize("watch", list(Watch))
 @pytest.mark.parametrize("buses", list(BUSES))
 @pytest.mark.requirement("SY-12", "SY-24", "I-23")
-def test_all_first_items_are_in_one_slot_on_every_bus(
+def test_first_items_are_in_one_slot_on_every_bus(
     nao: Robot, buses: str, watch: Watch
 ) -> None:
     stage = World.of(nao, buses, watch)
@@ -63,7 +63,7 @@ def test_all_first_items_are_in_one_slot_on_every_bus(
     ],
 )
 @pytest.mark.requirement("SY-24")
-def test_each_unit_finds_the_group_or_the_elected_one_tells(
+def test_group_is_found_by_each_unit_or_by_the_elected_one(
     nao: Robot, buses: str, watch: Watch, found_by: tuple[str, ...]
 ) -> None:
     stage = World.of(nao, buses, watch)
@@ -78,10 +78,10 @@ def test_each_unit_finds_the_group_or_the_elected_one_tells(
     [(Watch.ELECTED, ("joints",)), (Watch.WATCHING, ("lamps", "voice"))],
 )
 @pytest.mark.requirement("SY-24")
-def test_the_elected_unit_finds_a_group_of_which_it_carries_nothing(
+def test_elected_unit_finds_a_group_without_its_own_streams(
     nao: Robot, watch: Watch, found_by: tuple[str, ...]
 ) -> None:
-    """The memory is shared; where all watch, only those do that hold a part."""
+    """The memory is shared; of the watching units only those with a member find it."""
     stage = World.of(nao, "three buses", watch)
     token = stage.take("greet", *LEAVES)
     stage.receive(Clip(token, [LEAVES[0]], unit=LIGHT), tag(4, preset=10))
@@ -94,8 +94,8 @@ def test_the_elected_unit_finds_a_group_of_which_it_carries_nothing(
 
 @pytest.mark.parametrize("watch", list(Watch))
 @pytest.mark.requirement("SY-13", "SY-24")
-def test_a_group_starts_when_all_its_buses_permit_it(nao: Robot, watch: Watch) -> None:
-    """S9 and S91: until then nothing of it is on any bus."""
+def test_group_starts_when_all_its_buses_permit_it(nao: Robot, watch: Watch) -> None:
+    """S9 and S91: until then none of its items is on any bus."""
     open_from = {"joints": 4, "lamps": 6, "voice": 1}
 
     def permits(bus: str, tick: int) -> bool:
@@ -113,7 +113,7 @@ def test_a_group_starts_when_all_its_buses_permit_it(nao: Robot, watch: Watch) -
     assert starts == [(6, "joints"), (6, "lamps"), (6, "voice")]
 
 
-def test_who_never_permits_holds_a_group_for_ever(nao: Robot) -> None:
+def test_bus_that_never_permits_keeps_its_group_waiting(nao: Robot) -> None:
     stage = World.of(nao, permits=lambda bus, tick: False)
     token = stage.take("greet", *LEAVES)
     receipt = stage.receive(Clip(token, ["HeadYaw"]), tag(100))
@@ -121,18 +121,16 @@ def test_who_never_permits_holds_a_group_for_ever(nao: Robot) -> None:
     assert receipt.state is StreamState.WAITING
 
 
-def test_the_buses_of_the_document() -> None:
+def test_bus_names_of_one_bus_and_of_one_per_unit() -> None:
     assert TransmitterCfg(buses=one_bus()).bus_of(SOUND) == "main"
     assert TransmitterCfg(buses=bus_each()).bus_of(SOUND) == "sound"
 
 
 def test_messages(messages: Messages) -> None:
     messages(
-        each_unit_is_on_one_bus=each(
+        invalid_buses=each(
             TransmitterCfg,
             buses=[{}, {"a": tuple(Unit), "b": (SOUND,)}, {"a": (MOTION, SOUND)}],
         ),
-        a_time_to_live_is_positive=each(
-            TransmitterCfg, ttl_s=[0.0, -1.0, float("nan"), float("inf")]
-        ),
+        invalid_ttl=each(TransmitterCfg, ttl_s=[0.0, -1.0, float("nan"), float("inf")]),
     )

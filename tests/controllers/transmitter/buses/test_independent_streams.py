@@ -1,4 +1,4 @@
-"""An independent stream is on its bus at once, however many groups wait."""
+"""Independent streams start at once, with any number of waiting groups."""
 
 import pytest
 
@@ -19,7 +19,7 @@ from tests.controllers.transmitter.transmitter_world import (
 
 
 @pytest.mark.requirement("SY-15", "I-24")
-def test_it_passes_a_hundred_groups_that_wait(stage: World) -> None:
+def test_independent_stream_passes_100_waiting_groups(stage: World) -> None:
     for n in range(100):
         stage.receive(stage.clip(["HeadYaw"]), tag(20, f"group {n}"))
     receipt = stage.receive(stage.clip(["HeadYaw"], 2))
@@ -29,7 +29,7 @@ def test_it_passes_a_hundred_groups_that_wait(stage: World) -> None:
 
 
 @pytest.mark.requirement("I-24")
-def test_a_later_one_replaces_an_independent_one_on_its_leaf(stage: World) -> None:
+def test_later_independent_stream_replaces_one_on_its_leaf(stage: World) -> None:
     first = stage.receive(stage.clip(["HeadPitch", "HeadYaw"], 9))
     beside = stage.receive(stage.clip(["LElbowYaw"], 9))
     stage.slots(2)
@@ -42,8 +42,8 @@ def test_a_later_one_replaces_an_independent_one_on_its_leaf(stage: World) -> No
 
 
 @pytest.mark.requirement("I-23", "I-24")
-def test_a_leaf_that_a_started_group_uses_is_refused(stage: World) -> None:
-    """The group finishes, though both have a right to the leaf."""
+def test_leaf_in_use_by_a_started_group_is_rejected(stage: World) -> None:
+    """The group finishes, although the token covers the leaf for both."""
     group = [stage.receive(stage.clip([leaf], 4), tag(50)) for leaf in LEAVES[:2]]
     stage.slot()
     refused = stage.receive(stage.clip([LEAVES[1], LEAVES[2]]))
@@ -55,8 +55,8 @@ def test_a_leaf_that_a_started_group_uses_is_refused(stage: World) -> None:
 
 
 @pytest.mark.requirement("SY-13", "SY-15")
-def test_it_waits_for_no_leaf_and_no_bus(nao: Robot) -> None:
-    """Only groups ask the controllers of the buses (from S5 straight to S10)."""
+def test_independent_stream_waits_for_no_leaf_and_no_bus(nao: Robot) -> None:
+    """Only groups ask the bus controllers (from S5 straight to S10)."""
     stage = World.of(nao, permits=lambda bus, tick: False)
     token = stage.take("greet", *LEAVES)
     receipt = stage.receive(Clip(token, ["HeadYaw"], 1))
@@ -64,7 +64,7 @@ def test_it_waits_for_no_leaf_and_no_bus(nao: Robot) -> None:
     assert receipt.is_done
 
 
-def test_it_is_over_as_soon_as_its_token_is(stage: World) -> None:
+def test_independent_stream_ends_with_its_token(stage: World) -> None:
     receipt = stage.receive(stage.clip(["HeadYaw"], 9))
     stage.slots(3)
     stage.ledger.release(stage.token, stage.tick)
@@ -75,7 +75,7 @@ def test_it_is_over_as_soon_as_its_token_is(stage: World) -> None:
     assert len(stage.told(Executed)) == 3
 
 
-def test_one_that_loses_its_right_before_its_first_slot_never_starts(
+def test_stream_that_loses_its_right_before_its_slot_never_starts(
     stage: World,
 ) -> None:
     receipt = stage.receive(stage.clip(["HeadYaw"]))
@@ -86,8 +86,8 @@ def test_one_that_loses_its_right_before_its_first_slot_never_starts(
     assert not stage.robot.commands
 
 
-def test_one_that_loses_its_right_in_its_first_slot_never_started(stage: World) -> None:
-    """Between its step and the flush: nothing of it went out."""
+def test_stream_that_loses_its_right_in_its_first_slot(stage: World) -> None:
+    """The loss is between its step and the flush: no item is sent."""
     receipt = stage.receive(stage.clip(["HeadYaw"]))
     stage.between = lambda: stage.ledger.release(stage.token, stage.tick)
     stage.slot()
@@ -96,20 +96,20 @@ def test_one_that_loses_its_right_in_its_first_slot_never_started(stage: World) 
     assert not stage.told(Sent)
 
 
-def test_one_that_cannot_begin_says_why(stage: World) -> None:
+def test_stream_that_cannot_begin_reports_the_reason(stage: World) -> None:
     receipt = stage.receive(stage.clip(["HeadYaw"], cannot="too far"))
     stage.slot()
     assert receipt.reason is EndReason.CANNOT_BEGIN
     assert receipt.detail == "'clip' cannot begin: too far"
 
 
-def test_one_without_items_cannot_begin(stage: World) -> None:
+def test_stream_without_items_cannot_begin(stage: World) -> None:
     receipt = stage.receive(stage.clip(["HeadYaw"], 0))
     stage.slot()
     assert receipt.reason is EndReason.CANNOT_BEGIN
 
 
-def test_one_whose_item_is_out_of_range_is_over(stage: World) -> None:
+def test_stream_with_an_item_out_of_range_ends(stage: World) -> None:
     clip = stage.clip(["HeadYaw"], 9)
     receipt = stage.receive(clip)
     stage.slots(2)
@@ -120,7 +120,7 @@ def test_one_whose_item_is_out_of_range_is_over(stage: World) -> None:
     assert receipt.sent == 2
 
 
-def test_its_sender_may_withdraw_it(stage: World) -> None:
+def test_sender_can_withdraw_a_stream(stage: World) -> None:
     running = stage.receive(stage.clip(["HeadYaw"], 9))
     stage.slots(2)
     waiting = stage.receive(stage.clip(["HeadPitch"], 9))
@@ -133,7 +133,7 @@ def test_its_sender_may_withdraw_it(stage: World) -> None:
     assert len(stage.robot.commands) == 2
 
 
-def test_what_is_withdrawn_in_mid_slot_is_no_longer_written(
+def test_stream_withdrawn_during_a_slot_is_not_written(
     stage: World,
 ) -> None:
     receipt = stage.receive(stage.clip(["HeadYaw"], 9))
@@ -149,8 +149,8 @@ def test_what_is_withdrawn_in_mid_slot_is_no_longer_written(
     assert len(stage.told(StreamEnded)) == 1
 
 
-def test_what_a_replaced_one_left_at_the_gate_is_not_written(stage: World) -> None:
-    """The previous slot was not flushed, as if the robot raised."""
+def test_pending_item_of_a_replaced_stream_is_not_written(stage: World) -> None:
+    """The previous slot was not flushed, as if the robot had raised an error."""
     stage.receive(stage.clip(["HeadPitch", "HeadYaw"], 9))
     stage.slot()
     before = stage.target("HeadPitch")

@@ -1,4 +1,4 @@
-"""An interrupt is joined on to what runs; then that goes on with its next item."""
+"""Interrupts: a stream is inserted; the paused streams resume with their next item."""
 
 import pytest
 
@@ -20,15 +20,15 @@ A, B, C, D = LEAVES[:4]
 
 
 def items(stage: World, stream: int) -> list[tuple[int, int]]:
-    """Return slot and place of each item of a stream."""
+    """Return slot and index of each item of a stream."""
     return [(x.tick, x.k) for x in stage.told(Sent) if x.stream == stream]
 
 
 @pytest.mark.requirement("SY-4")
-def test_it_starts_at_the_next_slot_and_the_group_goes_on_after_it(
+def test_interrupt_starts_in_the_next_slot_and_the_group_resumes(
     stage: World,
 ) -> None:
-    """The whole group pauses, though only one leaf is shared."""
+    """The whole group pauses, although only one leaf is shared."""
     group = [stage.receive(stage.clip([x], 4), tag(50)) for x in (A, B)]
     stage.slots(2)
     receipt = stage.transmitter.interrupt(stage.clip([B], 3), stage.tick)
@@ -48,7 +48,7 @@ def test_it_starts_at_the_next_slot_and_the_group_goes_on_after_it(
 
 
 @pytest.mark.requirement("SY-4")
-def test_what_shares_no_leaf_with_it_goes_on(stage: World) -> None:
+def test_streams_without_a_shared_leaf_continue(stage: World) -> None:
     stage.receive(stage.clip([A], 6))
     stage.receive(stage.clip([B], 6))
     stage.slots(2)
@@ -59,7 +59,7 @@ def test_what_shares_no_leaf_with_it_goes_on(stage: World) -> None:
 
 
 @pytest.mark.requirement("SY-4")
-def test_the_streams_are_led_back_before_they_go_on(stage: World) -> None:
+def test_streams_are_led_back_before_they_resume(stage: World) -> None:
     """One needs two slots and the other one; both wait for the longer."""
     first, second = stage.clip([A], 4, leads=2), stage.clip([B], 4, leads=1)
     group = [stage.receive(clip, tag(50)) for clip in (first, second)]
@@ -88,8 +88,8 @@ def test_interrupts_nest(stage: World) -> None:
     assert items(stage, 3) == [(3, 0), (4, 1)]
 
 
-def test_an_interrupt_while_another_stream_is_led_back(stage: World) -> None:
-    """It comes back from where the second one leaves it."""
+def test_interrupt_while_another_stream_is_led_back(stage: World) -> None:
+    """The stream is led back again from where the second interrupt ends."""
     clip = stage.clip([A], 3, leads=3)
     stage.receive(clip)
     stage.slot()
@@ -103,7 +103,7 @@ def test_an_interrupt_while_another_stream_is_led_back(stage: World) -> None:
 
 
 @pytest.mark.requirement("SY-4", "SY-18")
-def test_a_group_that_has_not_started_may_be_deleted_by_it(stage: World) -> None:
+def test_interrupt_can_delete_a_group_that_has_not_started(stage: World) -> None:
     motion = stage.receive(stage.clip([A], 9))
     group = [
         stage.receive(stage.clip([x]), tag(50, "later"), after=motion) for x in (A, B)
@@ -117,7 +117,7 @@ def test_a_group_that_has_not_started_may_be_deleted_by_it(stage: World) -> None
     assert {x.stream for x in stage.told(Sent)} == {1, 4}
 
 
-def test_one_that_cannot_begin_pauses_nothing(stage: World) -> None:
+def test_interrupt_that_cannot_begin_pauses_nothing(stage: World) -> None:
     stage.receive(stage.clip([A], 4))
     stage.slot()
     clip = stage.clip([A], cannot="too far")
@@ -128,7 +128,7 @@ def test_one_that_cannot_begin_pauses_nothing(stage: World) -> None:
     assert [slot for slot, _ in items(stage, 1)] == [1, 2, 3, 4]
 
 
-def test_without_a_right_it_is_refused(stage: World) -> None:
+def test_interrupt_without_a_right_is_rejected(stage: World) -> None:
     stage.receive(stage.clip([A], 4))
     stage.slot()
     stage.ledger.release(stage.token, stage.tick, [B])
@@ -137,7 +137,7 @@ def test_without_a_right_it_is_refused(stage: World) -> None:
 
 
 @pytest.mark.requirement("SY-4", "I-23")
-def test_a_paused_group_whose_right_is_lost_is_over(stage: World) -> None:
+def test_paused_group_that_loses_a_right_ends(stage: World) -> None:
     stage.ledger.release(stage.token, stage.tick, [D])
     second = stage.take("second", D)
     group = [
@@ -156,7 +156,7 @@ def test_a_paused_group_whose_right_is_lost_is_over(stage: World) -> None:
     assert stage.receive(stage.clip([A])).refused is None
 
 
-def test_an_interrupt_that_is_revoked_lets_the_rest_go_on(stage: World) -> None:
+def test_streams_resume_when_the_interrupt_is_withdrawn(stage: World) -> None:
     stage.receive(stage.clip([A, B], 4))
     stage.slot()
     receipt = stage.transmitter.interrupt(stage.clip([A], 9), stage.tick)
@@ -167,8 +167,8 @@ def test_an_interrupt_that_is_revoked_lets_the_rest_go_on(stage: World) -> None:
     assert items(stage, 1) == [(1, 0), (4, 1), (5, 2), (6, 3)]
 
 
-def test_a_group_that_is_paused_still_has_its_leaves(stage: World) -> None:
-    """No independent stream, and no other group, slips in between."""
+def test_paused_group_keeps_its_leaves(stage: World) -> None:
+    """Neither an independent stream nor another group starts in between."""
     for leaf in (A, B):
         stage.receive(stage.clip([leaf], 4), tag(50))
     stage.slot()
@@ -181,7 +181,7 @@ def test_a_group_that_is_paused_still_has_its_leaves(stage: World) -> None:
     assert other.started_tick == 7
 
 
-def test_a_member_that_is_done_is_not_led_back(stage: World) -> None:
+def test_finished_member_is_not_led_back(stage: World) -> None:
     short, long = stage.clip([A], 1), stage.clip([B], 3)
     stage.receive(short, tag(50))
     stage.receive(long, tag(50))
@@ -192,7 +192,7 @@ def test_a_member_that_is_done_is_not_led_back(stage: World) -> None:
     assert items(stage, 2) == [(1, 0), (3, 1), (4, 2)]
 
 
-def test_a_stream_that_cannot_come_back_is_over_with_its_group(stage: World) -> None:
+def test_stream_that_cannot_rejoin_ends_with_its_group(stage: World) -> None:
     clip = stage.clip([A], 4)
     group = [stage.receive(clip, tag(50)), stage.receive(stage.clip([B], 4), tag(50))]
     stage.slot()
@@ -204,10 +204,10 @@ def test_a_stream_that_cannot_come_back_is_over_with_its_group(stage: World) -> 
 
 
 @pytest.mark.requirement("I-23")
-def test_what_a_broken_slot_left_at_the_gate_is_not_written_in_a_pause(
+def test_item_of_an_unflushed_slot_is_not_written_in_a_pause(
     stage: World,
 ) -> None:
-    """The slot before was not flushed; its items are sent again, after the pause."""
+    """The previous slot was not flushed; its items are sent again after the pause."""
     first, second = stage.clip([A], 3), stage.clip([B], 3)
     for clip in (first, second):
         stage.receive(clip, tag(50))
@@ -221,8 +221,8 @@ def test_what_a_broken_slot_left_at_the_gate_is_not_written_in_a_pause(
     assert items(stage, 2) == [(1, 0), (5, 1), (6, 2)]
 
 
-def test_an_interrupt_in_the_slot_of_its_return_keeps_it_paused(stage: World) -> None:
-    """It is not told to go on for no item."""
+def test_interrupt_in_the_slot_of_the_return_keeps_the_pause(stage: World) -> None:
+    """There is no resume event without an item."""
     stage.receive(stage.clip([A], 3))
     stage.slot()
     stage.transmitter.interrupt(stage.clip([A], 1), stage.tick)

@@ -1,4 +1,4 @@
-"""What follows a stream starts in the very next slot; its sender is told in time."""
+"""A stream that follows another starts in the next slot; senders get signals."""
 
 from dataclasses import dataclass
 
@@ -17,60 +17,60 @@ A, B, C, D = LEAVES[:4]
 
 @dataclass(frozen=True)
 class Given:
-    """A stream that is received before a slot."""
+    """Stream that is received before a slot."""
 
     leaf: str
     items: int = 3
     at: int = 1
-    """The slot."""
+    """Slot in which it is received."""
     points: int = 0
-    """0: it is independent."""
+    """0: independent."""
     preset: int = 100
     after: int = 0
     """Number of the stream that it follows; 0: none."""
 
 
 Ends = tuple[int, int] | tuple[int | None, int, EndReason]
-"""First and last slot of a stream, and why it ended if it is not done."""
+"""First and last slot of a stream, and its end reason unless it is done."""
 
 
 REPLACED = EndReason.REPLACED
 CASES: dict[str, tuple[list[Given], list[Ends]]] = {
-    "a group whose data is there early starts after the initial motion": (
+    "early group starts after the initial motion": (
         [Given(A, 6), Given(B, points=50, after=1), Given(C, points=50, after=1)],
         [(1, 6), (7, 9), (7, 9)],
     ),
-    "a complete group that is held does not expire": (
+    "complete group that is held does not expire": (
         [Given(A, 30), Given(B, points=100, after=1)],
         [(1, 30), (31, 33)],
     ),
-    "a group waits for the last of several streams, of which none has its leaf": (
+    "group waits for the last of several streams on other leaves": (
         [
             *(Given(A, 2), Given(B, 5)),
             *(Given(C, 1, points=50, after=1), Given(D, 1, points=50, after=2)),
         ],
         [(1, 2), (1, 5), (6, 6), (6, 6)],
     ),
-    "a group follows several streams on its leaves": (
+    "group follows several streams on its leaves": (
         [
             *(Given(A, 3), Given(B, 5)),
             *(Given(A, points=50, after=1), Given(B, points=50, after=2)),
         ],
         [(1, 3), (1, 5), (6, 8), (6, 8)],
     ),
-    "a complete group starts in the slot after that in which its leaves are free": (
+    "complete group starts in the slot after its leaves become free": (
         [Given(A, 7), Given(A, 2, 3, 50), Given(B, 2, 3, 50)],
         [(1, 7), (8, 9), (8, 9)],
     ),
-    "an ID is free again when its group is over": (
+    "ID is free again after the end of its group": (
         [Given(leaf, 2, at, 50) for at in (1, 3) for leaf in (A, B)],
         [(1, 2), (1, 2), (3, 4), (3, 4)],
     ),
-    "the leaf of a stream that is done is free while its group goes on": (
+    "leaf of a finished stream is free while its group runs": (
         [Given(A, 1, points=50), Given(B, 9, points=50), Given(A, 2, at=2)],
         [(1, 1), (1, 9), (2, 3)],
     ),
-    "lights and sounds obey during an initial motion": (
+    "lights and sounds start during an initial motion": (
         [
             Given(A, 10),
             *(Given(A, points=20, after=1), Given(B, points=80, after=1)),
@@ -78,7 +78,7 @@ CASES: dict[str, tuple[list[Given], list[Ends]]] = {
         ],
         [(1, 10), (11, 13), (11, 13), (5, 6), (5, 7)],
     ),
-    "a group of ten runs while one of a hundred waits for the initial motion": (
+    "group of preset 10 runs while one of preset 100 waits": (
         [
             Given(A, 10),
             *(Given(x, points=n, after=1) for x, n in ((A, 20), (B, 10), (C, 70))),
@@ -86,23 +86,23 @@ CASES: dict[str, tuple[list[Given], list[Ends]]] = {
         ],
         [(1, 10), *[(11, 13)] * 3, *[(3, 5)] * 2],
     ),
-    "independent streams make a chain, as transitions between postures do": (
+    "independent streams form a chain": (
         [Given(A, 3), Given(A, 2, after=1), Given(A, 2, after=2)],
         [(1, 3), (4, 5), (6, 7)],
     ),
-    "what follows a stream that is done starts at once": (
+    "follower of a finished stream starts at once": (
         [Given(A, 2), Given(A, 2, at=5, after=1)],
         [(1, 2), (5, 6)],
     ),
-    "an independent follower waits for a group on its leaf": (
+    "independent follower waits for a group on its leaf": (
         [Given(A, 2), Given(B, 2, after=1), Given(B, 4, points=100)],
         [(1, 2), (5, 6), (1, 4)],
     ),
-    "a follower replaces an independent stream that came later but started before": (
+    "follower replaces a later independent stream that started before": (
         [Given(A, 3), Given(B, 2, after=1), Given(B, 9)],
         [(1, 3), (4, 5), (1, 4, REPLACED)],
     ),
-    "what is new replaces a follower that would start in its slot": (
+    "new stream replaces a follower that would start in its slot": (
         [Given(A, 3), Given(A, 2, after=1), Given(A, 2, at=4)],
         [(1, 3), (None, 4, REPLACED), (4, 5)],
     ),
@@ -111,7 +111,7 @@ CASES: dict[str, tuple[list[Given], list[Ends]]] = {
 
 @pytest.mark.parametrize(("given", "ends"), CASES.values(), ids=CASES)
 @pytest.mark.requirement("SY-1", "SY-14", "SY-16", "SY-17", "SY-18", "SY-22")
-def test_each_stream_has_its_slots(
+def test_streams_have_the_expected_slots(
     stage: World, given: list[Given], ends: list[Ends]
 ) -> None:
     receipts: list[Receipt] = []
@@ -126,8 +126,8 @@ def test_each_stream_has_its_slots(
 
 
 @pytest.mark.requirement("SY-2")
-def test_what_follows_a_stream_that_fails_is_deleted(stage: World) -> None:
-    """The robot is not where it begins; late members are told so."""
+def test_followers_of_a_failed_stream_are_deleted(stage: World) -> None:
+    """The robot is not where they begin; late members are rejected."""
     motion = stage.receive(stage.clip([A], 6))
     held = [
         stage.receive(stage.clip([B]), tag(100), after=motion),
@@ -146,7 +146,7 @@ def test_what_follows_a_stream_that_fails_is_deleted(stage: World) -> None:
     assert len(stage.robot.commands) == 2
 
 
-def test_no_stream_follows_one_of_its_own_group(stage: World) -> None:
+def test_stream_cannot_follow_one_of_its_own_group(stage: World) -> None:
     first = stage.receive(stage.clip([A]), tag(50))
     with pytest.raises(BadInput, match="follows stream 1 of its own group"):
         stage.receive(stage.clip([B]), tag(50), after=first)
@@ -156,10 +156,10 @@ def test_no_stream_follows_one_of_its_own_group(stage: World) -> None:
     ("left", "told"), [(0, 6), (1, 5), (4, 2), (5, 1), (6, 1), (99, 1)]
 )
 @pytest.mark.requirement("SY-3", "SY-21", "SY-22")
-def test_the_sender_is_told_once_so_many_items_are_left(
+def test_sender_gets_one_signal_when_few_items_are_left(
     stage: World, left: int, told: int
 ) -> None:
-    """Counted after the slot's item has gone out; 0 is the end, after that once."""
+    """Counted after the item of the slot was sent; 0 signals the end, once."""
     seen: list[int] = []
     stage.transmitter.receive(
         stage.clip([A], 6), None, stage.tick, signal_at=left, on_signal=seen.append
@@ -169,7 +169,7 @@ def test_the_sender_is_told_once_so_many_items_are_left(
 
 
 @pytest.mark.requirement("SY-21")
-def test_no_signal_comes_from_a_stream_that_is_paused_or_over(stage: World) -> None:
+def test_paused_or_ended_stream_gives_no_signal(stage: World) -> None:
     seen: list[int] = []
     receipt: Receipt = stage.transmitter.receive(
         stage.clip([A], 6), None, stage.tick, signal_at=3, on_signal=seen.append
@@ -190,7 +190,7 @@ def test_no_signal_comes_from_a_stream_that_is_paused_or_over(stage: World) -> N
     assert seen == [7]
 
 
-def test_time_does_not_go_back(stage: World) -> None:
+def test_decreasing_tick_is_rejected(stage: World) -> None:
     stage.slots(3)
     with pytest.raises(BadInput, match="tick is 1, but the transmitter is at 3"):
         stage.transmitter.step(1)
@@ -198,7 +198,7 @@ def test_time_does_not_go_back(stage: World) -> None:
         stage.transmitter.receive(stage.clip([A]), None, 2)
 
 
-def test_how_many_items_are_left_is_known_once_it_has_started(stage: World) -> None:
+def test_items_left_is_known_after_the_start(stage: World) -> None:
     receipt = stage.receive(stage.clip([A], 3))
     assert receipt.items_left is None
     stage.slots(2)

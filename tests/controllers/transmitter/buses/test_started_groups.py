@@ -1,4 +1,4 @@
-"""A group that has started finishes, or is revoked whole."""
+"""A started group finishes or is revoked as a whole."""
 
 import pytest
 
@@ -30,8 +30,8 @@ A, B, C = LEAVES[:3]
 
 
 @pytest.mark.requirement("SY-12")
-def test_a_longer_stream_goes_on_alone(stage: World) -> None:
-    """Reading of figure 18: the rest keeps the order of units."""
+def test_longer_stream_of_a_group_continues_alone(stage: World) -> None:
+    """Interpretation of figure 18: the rest keeps the order of units."""
     stage.receive(stage.clip([A], 1, unit=LIGHT), tag(50))
     stage.receive(stage.clip([B], 3, unit=SOUND), tag(25))
     stage.receive(stage.clip([C], 2, unit=MOTION), tag(25))
@@ -42,7 +42,7 @@ def test_a_longer_stream_goes_on_alone(stage: World) -> None:
 
 
 @pytest.mark.requirement("SY-12")
-def test_an_item_without_a_change_keeps_its_instant(stage: World) -> None:
+def test_empty_item_keeps_its_slot(stage: World) -> None:
     stage.receive(stage.clip([A], 3, unit=LIGHT, empty=(0, 2)), tag(50))
     stage.receive(stage.clip([B], 3, unit=SOUND, empty=(0,)), tag(50))
     stage.slots(3)
@@ -52,7 +52,7 @@ def test_an_item_without_a_change_keeps_its_instant(stage: World) -> None:
 
 
 @pytest.mark.requirement("I-23")
-def test_who_cannot_begin_keeps_its_whole_group_from_starting(
+def test_member_that_cannot_begin_keeps_its_group_from_starting(
     stage: World,
 ) -> None:
     receipts = [
@@ -67,10 +67,10 @@ def test_who_cannot_begin_keeps_its_whole_group_from_starting(
 
 @pytest.mark.parametrize("in_the_slot", [True, False])
 @pytest.mark.requirement("I-23")
-def test_a_member_that_loses_its_right_ends_the_whole_group(
+def test_member_that_loses_its_right_ends_the_whole_group(
     stage: World, in_the_slot: bool
 ) -> None:
-    """Nothing of that slot is written, of no member; nor later."""
+    """In that slot, and later, no member is written."""
     left, right = stage.take("left", A), stage.take("right", B)
     receipts = [
         stage.receive(Clip(left, [A], 9), tag(50)),
@@ -89,7 +89,7 @@ def test_a_member_that_loses_its_right_ends_the_whole_group(
 
 
 @pytest.mark.requirement("I-23")
-def test_a_group_that_loses_a_right_in_its_first_slot_never_started(
+def test_group_that_loses_a_right_in_its_first_slot_never_starts(
     stage: World,
 ) -> None:
     left, right = stage.take("left", A), stage.take("right", B)
@@ -104,8 +104,8 @@ def test_a_group_that_loses_a_right_in_its_first_slot_never_started(
     ] * 2
 
 
-def test_the_right_of_a_stream_that_rests_counts_too(stage: World) -> None:
-    """Its items are empty for now, but its group is a whole."""
+def test_right_of_a_stream_with_empty_items_is_checked(stage: World) -> None:
+    """The group ends although the stream has nothing to write."""
     left, right = stage.take("left", A), stage.take("right", B)
     motion = stage.receive(Clip(left, [A], 9), tag(50))
     stage.receive(Clip(right, [B], 9, unit=LIGHT, empty=range(1, 9)), tag(50))
@@ -115,7 +115,7 @@ def test_the_right_of_a_stream_that_rests_counts_too(stage: World) -> None:
     assert (motion.reason, motion.detail) == (EndReason.REVOKED, f"{B}: RELEASED")
 
 
-def test_a_member_that_is_done_needs_its_right_no_more(stage: World) -> None:
+def test_finished_member_no_longer_needs_its_right(stage: World) -> None:
     left, right = stage.take("left", A), stage.take("right", B)
     short = stage.receive(Clip(left, [A], 1), tag(50))
     long = stage.receive(Clip(right, [B], 3), tag(50))
@@ -127,7 +127,7 @@ def test_a_member_that_is_done_needs_its_right_no_more(stage: World) -> None:
 
 
 @pytest.mark.requirement("SY-18", "I-23")
-def test_deleting_a_group_that_runs_revokes_it_whole(stage: World) -> None:
+def test_deletion_of_a_running_group_revokes_it(stage: World) -> None:
     receipts = [stage.receive(stage.clip([x], 9), tag(50)) for x in (A, B)]
     stage.slots(2)
     late = stage.receive(stage.clip([C]), tag(1))
@@ -156,7 +156,7 @@ def test_two_groups_run_side_by_side(stage: World) -> None:
     ]
 
 
-def test_a_group_begins_from_the_set_points_in_force(stage: World) -> None:
+def test_group_begins_from_the_present_set_points(stage: World) -> None:
     first, second = stage.clip([A], 3), stage.clip([A], 3)
     before = stage.receive(first)
     stage.receive(second, tag(100), after=before)
@@ -166,10 +166,10 @@ def test_a_group_begins_from_the_set_points_in_force(stage: World) -> None:
 
 
 @pytest.mark.requirement("I-23")
-def test_what_a_slot_without_a_flush_had_to_send_goes_out_in_the_next(
+def test_item_of_an_unflushed_slot_is_sent_in_the_next(
     stage: World,
 ) -> None:
-    """The robot raised, say, and the slot began anew."""
+    """For example after an error of the robot; the slot is repeated."""
     receipt = stage.receive(stage.clip([A], 3), tag(100))
     stage.transmitter.step(stage.tick)
     stage.slots(3)
@@ -180,10 +180,10 @@ def test_what_a_slot_without_a_flush_had_to_send_goes_out_in_the_next(
 
 @pytest.mark.parametrize("lost", ["rests", "moves one of two"])
 @pytest.mark.requirement("I-23")
-def test_a_right_that_is_lost_in_the_slot_counts_though_its_item_leaves_it_out(
+def test_right_lost_in_the_slot_counts_for_an_empty_item(
     stage: World, lost: str
 ) -> None:
-    """Nothing of that slot is written, of no member."""
+    """In that slot no member is written."""
     left, right = stage.take("left", A), stage.take("right", B, C)
     motion = stage.receive(Clip(left, [A], 9), tag(50))
     rest = Clip(right, [B, C], 9, unit=LIGHT, empty=range(1, 9))

@@ -1,4 +1,4 @@
-"""Whatever comes, in whatever order: no history breaks an invariant."""
+"""Random histories of streams violate no invariant."""
 
 import random
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from nao_testbed.controllers.arbitration.events import Executed
 from nao_testbed.controllers.transmitter.buses.bus import Watch
 from nao_testbed.controllers.transmitter.receipt import EndReason, NotReceived
 from nao_testbed.models import Robot
-from tests.controllers.transmitter.buses.histories import Life, live_a_history
+from tests.controllers.transmitter.buses.histories import Life, run_history
 from tests.controllers.transmitter.transmitter_world import BUSES
 
 T = TypeVar("T")
@@ -21,7 +21,7 @@ WAYS = [(buses, watch) for buses in BUSES for watch in Watch]
 
 
 class Seeded:
-    """Chooses by a seed."""
+    """Chooses by a seeded generator."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -31,7 +31,7 @@ class Seeded:
 
 
 class Drawn:
-    """Chooses as hypothesis likes."""
+    """Chooses by hypothesis."""
 
     def __init__(self, data: st.DataObject) -> None:
         self._data = data
@@ -44,14 +44,14 @@ class Drawn:
 @pytest.mark.requirement(
     "SY-8", "SY-14", "SY-15", "SY-18", "SY-24", "I-23", "I-24", "SY-4", "SY-13"
 )
-def test_no_history_breaks_an_invariant(nao: Robot) -> None:
-    """Everything that can happen to a stream does in these histories."""
+def test_random_histories_pass_all_invariants(nao: Robot) -> None:
+    """Together they contain every end reason and every refusal."""
     reasons: set[EndReason | None] = set()
     refusals: set[NotReceived | None] = set()
     for seed in range(HISTORIES):
         life = Life(nao, *WAYS[seed % len(WAYS)])
         try:
-            live_a_history(life, Seeded(seed), STEPS)
+            run_history(life, Seeded(seed), STEPS)
         except AssertionError as error:
             error.add_note(f"in history {seed}")
             raise
@@ -71,23 +71,23 @@ def test_no_history_breaks_an_invariant(nao: Robot) -> None:
     ],
 )
 @pytest.mark.requirement("I-23", "I-24", "SY-13")
-def test_no_small_history_is_an_exception(
+def test_small_drawn_histories_pass_all_invariants(
     nao: Robot, data: st.DataObject, way: tuple[str, Watch]
 ) -> None:
     life = Life(nao, *way)
-    live_a_history(life, Drawn(data), 12)
+    run_history(life, Drawn(data), 12)
 
 
 @pytest.mark.slow
 @pytest.mark.requirement("SY-24")
-def test_buses_and_watchers_change_no_slot(nao: Robot) -> None:
+def test_buses_and_watch_mode_do_not_change_the_slots(nao: Robot) -> None:
     """The same history on one, two and three buses, watching and elected."""
     for seed in range(20):
         lives = []
         for buses, watch in WAYS:
             life = Life(nao, buses, watch)
             life.may_close = False
-            live_a_history(life, Seeded(seed), STEPS)
+            run_history(life, Seeded(seed), STEPS)
             receipts = [(x.started_tick, x.ended_tick) for x in life.receipts]
             written = [(x.tick, x.resource) for x in life.stage.told(Executed)]
             lives.append((receipts, sorted(written)))

@@ -1,4 +1,4 @@
-"""The head of a synchronous stream: ID and points, or ID and number of members."""
+"""Tag of a synchronous stream: ID and points, or ID and number of members."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.messages import Messages, each
 
 
 @pytest.mark.requirement("SY-9")
-def test_the_preset_is_a_hundred_unless_given() -> None:
+def test_default_preset_is_100() -> None:
     assert SyncTag(group="hello", points=20).key == GroupKey(100, "hello")
 
 
@@ -19,13 +19,13 @@ def test_one_id_with_two_presets_names_two_groups() -> None:
 
 
 @pytest.mark.requirement("SY-7")
-def test_a_number_of_members_is_a_preset_of_single_points() -> None:
+def test_count_tag_has_one_point_per_member() -> None:
     assert count_tag("hello", 3) == SyncTag(group="hello", points=1, preset=3)
 
 
 def test_messages(messages: Messages) -> None:
     messages(
-        a_head_that_could_never_count=each(
+        invalid_tag=each(
             SyncTag,
             {"group": "", "points": 1},
             {"group": "x", "points": 0},

@@ -1,4 +1,4 @@
-"""Streams of a group start in one slot, or not at all."""
+"""Streams of a group start in one slot or not at all."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from tests.controllers.transmitter.transmitter_world import (
 
 
 @pytest.mark.requirement("SY-8", "SY-9", "SY-12")
-def test_twenty_ten_and_seventy_start_in_one_slot_and_interleave(
+def test_group_of_20_10_and_70_starts_in_one_slot(
     stage: World,
 ) -> None:
     token = stage.take("greet", "HeadYaw", "LElbowYaw", "RElbowYaw")
@@ -31,7 +31,7 @@ def test_twenty_ten_and_seventy_start_in_one_slot_and_interleave(
         receipts.append(stage.receive(clip, tag(points)))
         stage.slot()
     stage.slots(3)
-    order = {SOUND: 1, LIGHT: 2, MOTION: 3}  # numbers, as they came
+    order = {SOUND: 1, LIGHT: 2, MOTION: 3}  # numbers, in order of arrival
     expected = [(order[unit], k) for k in range(3) for unit in (MOTION, LIGHT, SOUND)]
     assert stage.sent() == expected
     assert [r.started_tick for r in receipts] == [3, 3, 3]
@@ -42,14 +42,14 @@ def test_twenty_ten_and_seventy_start_in_one_slot_and_interleave(
 
 @pytest.mark.parametrize("tick", [True, 1.0, "1"])
 @pytest.mark.parametrize("call", ["step", "settle"])
-def test_what_only_equals_a_tick_is_none(stage: World, call: str, tick: object) -> None:
+def test_tick_that_is_no_int_is_rejected(stage: World, call: str, tick: object) -> None:
     stage.slot()
     with pytest.raises(BadInput, match=r"tick is .*; give a whole number"):
         getattr(stage.transmitter, call)(tick)
 
 
 @pytest.mark.parametrize("tick", [True, 1.0, "1"])
-def test_who_ends_a_stream_gives_a_tick(stage: World, tick: Any) -> None:
+def test_tick_of_withdraw_and_delete_must_be_an_int(stage: World, tick: Any) -> None:
     stage.slot()
     token = stage.take("greet", "HeadYaw")
     receipt = stage.receive(Clip(token, ["HeadYaw"], unit=MOTION), None)

@@ -1,4 +1,4 @@
-"""What is over is forgotten, however it ended: a run may last for days."""
+"""Ended streams are removed from memory, for any end reason."""
 
 import gc
 from weakref import ref
@@ -19,7 +19,7 @@ ENDS = ("done", "deleted", "rejected", "expired", "revoked", "interrupted", "pau
 
 
 @pytest.mark.parametrize("how", ENDS)
-def test_no_stream_outlives_its_end(nao: Robot, how: str) -> None:
+def test_ended_stream_is_removed_from_memory(nao: Robot, how: str) -> None:
     stage = World.of(nao)
     token = stage.take("greet", A, B)
     clips = [Clip(token, [leaf], 5) for leaf in (A, B)]

@@ -1,4 +1,4 @@
-"""Until its points sum to the preset a group waits, and nothing of it is sent."""
+"""A group waits until its points sum to the preset; before, nothing is sent."""
 
 import gc
 import sys
@@ -38,7 +38,7 @@ def reasons(receipts: Sequence[Receipt]) -> set[EndReason | None]:
 
 
 @pytest.mark.requirement("SY-8", "SY-14", "I-23")
-def test_ninety_nine_points_wait_and_the_last_one_starts_all(stage: World) -> None:
+def test_group_waits_at_99_points_and_starts_with_the_last_one(stage: World) -> None:
     clips = clips_of(stage, 3)
     receipts = [
         stage.receive(clip, tag(points))
@@ -54,7 +54,7 @@ def test_ninety_nine_points_wait_and_the_last_one_starts_all(stage: World) -> No
     assert [stage.target(leaf) for leaf in LEAVES[:3]] == [x.angle(0) for x in clips]
 
 
-def test_who_looks_sees_what_waits_and_for_whom(stage: World) -> None:
+def test_groups_now_lists_waiting_and_running_groups(stage: World) -> None:
     clips = [*clips_of(stage, 2), stage.clip(LEAVES[:1])]
     groups = stage.transmitter.groups
     assert groups.now() == ()
@@ -77,7 +77,7 @@ def test_who_looks_sees_what_waits_and_for_whom(stage: World) -> None:
 
 
 @pytest.mark.requirement("SY-7")
-def test_by_number_the_last_member_starts_all(stage: World) -> None:
+def test_group_by_count_starts_with_its_last_member(stage: World) -> None:
     receipts = [
         stage.receive(clip, count_tag("hello", 3)) for clip in clips_of(stage, 3)
     ]
@@ -85,15 +85,15 @@ def test_by_number_the_last_member_starts_all(stage: World) -> None:
     assert {receipt.started_tick for receipt in receipts} == {1}
 
 
-def test_one_stream_with_all_points_is_a_group(stage: World) -> None:
+def test_single_stream_with_all_points_is_a_group(stage: World) -> None:
     receipt = stage.receive(stage.clip(["HeadYaw"], 2), tag(100))
     stage.slots(2)
     assert receipt.is_done
 
 
 @pytest.mark.requirement("SY-11")
-def test_the_memory_keeps_id_and_points_of_each_converter(stage: World) -> None:
-    """Areas 10521 and 10522 of CN1396856, and what the units have buffered."""
+def test_memory_holds_id_and_points_of_each_converter(stage: World) -> None:
+    """Areas 10521 and 10522 of CN1396856, and the streams buffered by the units."""
     light, sound = (
         stage.clip(["HeadYaw"], unit=LIGHT),
         stage.clip(["HeadPitch"], unit=SOUND),
@@ -113,7 +113,7 @@ def test_the_memory_keeps_id_and_points_of_each_converter(stage: World) -> None:
 
 
 @pytest.mark.requirement("SY-8", "I-23")
-def test_more_than_the_preset_rejects_the_whole_group(stage: World) -> None:
+def test_points_above_the_preset_reject_the_whole_group(stage: World) -> None:
     first, second, third = clips_of(stage, 3)
     waiting = [stage.receive(first, tag(50)), stage.receive(second, tag(49))]
     late = stage.receive(third, tag(2))
@@ -124,8 +124,8 @@ def test_more_than_the_preset_rejects_the_whole_group(stage: World) -> None:
     assert not stage.robot.commands
 
 
-def test_a_member_too_many_for_a_complete_group_rejects_it(stage: World) -> None:
-    """As long as it has not started."""
+def test_extra_member_rejects_a_complete_group(stage: World) -> None:
+    """Before it has started."""
     receipts = [
         stage.receive(clip, tag(points))
         for clip, points in zip(clips_of(stage, 3), (50, 50, 1), strict=True)
@@ -138,7 +138,7 @@ def test_a_member_too_many_for_a_complete_group_rejects_it(stage: World) -> None
 
 @pytest.mark.parametrize("is_same", [True, False])
 @pytest.mark.requirement("SY-8", "I-23")
-def test_a_member_twice_rejects_the_whole_group(stage: World, is_same: bool) -> None:
+def test_duplicate_member_rejects_the_whole_group(stage: World, is_same: bool) -> None:
     """The same stream again, or another one for the same leaf."""
     clip = stage.clip(["HeadYaw"])
     first = stage.receive(clip, tag(20))
@@ -149,7 +149,7 @@ def test_a_member_twice_rejects_the_whole_group(stage: World, is_same: bool) -> 
 
 
 @pytest.mark.requirement("SY-17", "I-24")
-def test_ten_points_of_ten_never_count_towards_a_hundred(stage: World) -> None:
+def test_points_count_only_towards_their_own_preset(stage: World) -> None:
     a, b, c, d = clips_of(stage, 4)
     ninety = stage.receive(a, tag(90))
     four = stage.receive(b, tag(4, preset=10))
@@ -163,8 +163,8 @@ def test_ten_points_of_ten_never_count_towards_a_hundred(stage: World) -> None:
 
 
 @pytest.mark.requirement("SY-14", "I-23")
-def test_an_incomplete_group_expires_when_its_time_is_over(stage: World) -> None:
-    """Counted from its first member, 10 slots here; late ones are refused."""
+def test_incomplete_group_expires(stage: World) -> None:
+    """After 10 slots from its first member; late members are rejected."""
     first, second, third, fourth = clips_of(stage, 4)
     waiting = [stage.receive(first, tag(20))]
     stage.slots(5)
@@ -183,8 +183,8 @@ def test_an_incomplete_group_expires_when_its_time_is_over(stage: World) -> None
     assert not stage.robot.commands
 
 
-def test_the_last_member_may_come_in_the_last_slot(stage: World) -> None:
-    """Calls of a tick come before what is due in it."""
+def test_last_member_may_arrive_in_the_last_slot(stage: World) -> None:
+    """Calls precede the timers of a tick."""
     first, second = clips_of(stage, 2)
     stage.receive(first, tag(20))
     stage.slots(10)
@@ -194,8 +194,8 @@ def test_the_last_member_may_come_in_the_last_slot(stage: World) -> None:
     assert receipt.started_tick == 11
 
 
-def test_a_member_after_a_gap_in_time_finds_its_group_expired(stage: World) -> None:
-    """Nobody ran a slot in between."""
+def test_member_after_a_gap_in_time_finds_its_group_expired(stage: World) -> None:
+    """No slot was run in between."""
     first, second = clips_of(stage, 2)
     waiting = stage.receive(first, tag(20))
     stage.tick = 15
@@ -205,7 +205,7 @@ def test_a_member_after_a_gap_in_time_finds_its_group_expired(stage: World) -> N
 
 
 @pytest.mark.requirement("SY-18", "I-23")
-def test_of_a_deleted_group_nothing_is_ever_sent(stage: World) -> None:
+def test_deleted_group_is_never_sent(stage: World) -> None:
     first, second, third = clips_of(stage, 3)
     receipts = [stage.receive(first, tag(50)), stage.receive(second, tag(50))]
     assert stage.told(GroupCompleted)
@@ -222,7 +222,7 @@ def test_of_a_deleted_group_nothing_is_ever_sent(stage: World) -> None:
     assert not stage.transmitter.is_under_way(HELLO, stage.tick)
 
 
-def test_who_withdraws_a_member_ends_its_group(stage: World) -> None:
+def test_withdrawal_of_a_member_ends_its_group(stage: World) -> None:
     first, second = clips_of(stage, 2)
     receipts = [stage.receive(first, tag(50)), stage.receive(second, tag(40))]
     assert stage.transmitter.withdraw(receipts[1], stage.tick)
@@ -231,7 +231,7 @@ def test_who_withdraws_a_member_ends_its_group(stage: World) -> None:
 
 
 @pytest.mark.requirement("SY-8")
-def test_a_stream_without_a_right_is_refused_and_harms_no_group(stage: World) -> None:
+def test_stream_without_a_right_is_rejected_alone(stage: World) -> None:
     first, second, _ = clips_of(stage, 3)
     receipt = stage.receive(first, tag(20))
     other = World.of(stage.robot.robot).take("greet", "HeadYaw")
@@ -244,7 +244,7 @@ def test_a_stream_without_a_right_is_refused_and_harms_no_group(stage: World) ->
     assert receipt.started_tick == 1
 
 
-def test_one_stream_is_not_received_twice(stage: World) -> None:
+def test_stream_cannot_be_received_twice(stage: World) -> None:
     clip = stage.clip(["HeadYaw"])
     assert stage.receive(clip).refused is None
     assert stage.receive(clip).refused is NotReceived.UNDER_WAY
@@ -252,14 +252,14 @@ def test_one_stream_is_not_received_twice(stage: World) -> None:
 
 
 def calls_of(do: Callable[[], None]) -> int:
-    """Return how many functions are called."""
+    """Return the number of function calls."""
     count = 0
 
     def note(frame: object, event: str, arg: object) -> None:
         nonlocal count
         count += event in {"call", "c_call"}
 
-    gc.disable()  # or its callbacks would be counted, whoever set them
+    gc.disable()  # its callbacks would be counted
     sys.setprofile(note)
     try:
         do()
@@ -270,8 +270,8 @@ def calls_of(do: Callable[[], None]) -> int:
 
 
 @pytest.mark.requirement("SY-14")
-def test_a_slot_does_the_same_work_however_many_groups_wait(nao: Robot) -> None:
-    """Incomplete ones, and complete ones that follow a stream or wait for a leaf."""
+def test_work_per_slot_does_not_depend_on_waiting_groups(nao: Robot) -> None:
+    """Incomplete groups, and complete ones waiting for a stream or a leaf."""
     work = []
     for n in (1, 500):
         stage = World.of(nao, ttl_s=1e6, has_listeners=False)

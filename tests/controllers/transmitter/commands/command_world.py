@@ -1,4 +1,4 @@
-"""The whole way of a command on a NAO that only keeps what it is told."""
+"""Everything from a command to the devices of a NAO that records its commands."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -45,7 +45,7 @@ from tests.controllers.transmitter.transmitter_world import Told
 
 MOTION, LIGHT, SOUND = Unit
 HELLO_SLOTS = 40
-"""Length of a text of this voice."""
+"""Length of any text with this voice, in slots."""
 
 ENTRIES: dict[str, Any] = {
     "motions": {
@@ -124,7 +124,7 @@ ENTRIES: dict[str, Any] = {
 
 
 class Hum:
-    """A voice that takes 0.4 s for whatever it says, and cannot say `Hm`."""
+    """Voice that takes 0.4 s for any text and cannot say `Hm`."""
 
     sample_rate_hz = 16000
 
@@ -135,14 +135,14 @@ class Hum:
 
 
 def library_of(robot: Robot, entries: Mapping[str, Any] = ENTRIES) -> Library:
-    """Return the library of some entries, whose few joints are all of a posture."""
+    """Return the library of these entries, for postures of few joints."""
     form = LibraryForm.model_validate(entries)
     assert not library_problems(form, _of_few_joints(robot), KnownNames())
     return build_library(form, robot)
 
 
 def _of_few_joints(robot: Robot) -> Robot:
-    """Return a robot whose postures are where the motions above end."""
+    """Return a robot whose postures are the ends of the motions above."""
     angles = np.zeros(len(robot.joints))
     ends = {"LKneePitch": 40, "RKneePitch": 50, "HeadPitch": 20, "RShoulderPitch": 80}
     for joint, angle in ends.items():
@@ -162,9 +162,9 @@ class Line(Told):
     controller: CommandController
     events: list[Event]
     tick: int = 1
-    """Of the next slot."""
+    """Tick of the next slot."""
     is_seen: bool = False
-    """Whether a motion that has come to its end is seen in the robot's state."""
+    """True: the robot's state follows the end of a motion."""
 
     @classmethod
     def of(
@@ -179,9 +179,9 @@ class Line(Told):
         is_seen: bool = False,
         checks_ends: bool = False,
     ) -> "Line":
-        """Build it; `is_seen`: its state is known from the beginning, too.
+        """Build the line; `is_seen`: the initial state is known too.
 
-        `checks_ends`: motions have to end where they say, in the robot's postures.
+        `checks_ends`: motions must end in their declared posture.
         """
         keeping = KeepingRobot(robot)
         events: list[Event] = []
@@ -219,7 +219,7 @@ class Line(Told):
         return line
 
     def see(self, posture: str) -> None:
-        """Let it be seen in another posture."""
+        """Set the observed posture."""
         state = self.robot.robot.posture(posture).state
         self.ledger.set_state("State", state, self.tick)
         self.controller.belief.set_posture(posture)
@@ -233,23 +233,23 @@ class Line(Told):
 
     @cached_property
     def host(self) -> Token:
-        """Of an owner that has all devices, since it was asked for first."""
+        """Return the token of an owner that holds all devices."""
         return self.take("host", "All motors", "Leds", "TTS")
 
     def submit(
         self, command: str | Order | OutputSet, tokens: Tokens | None = None, **how: Any
     ) -> PlacedOrder:
-        """Order a command now, by the right of `host` if by no other."""
+        """Submit a command now, with the token of `host` by default."""
         return self.controller.submit(command, tokens or self.host, self.tick, **how)
 
     def interrupt(
         self, command: str | OutputSet, token: Token | None = None, **how: Any
     ) -> PlacedOrder:
-        """Join a command on now, by the right of `host` if by no other."""
+        """Interrupt with a command now, with the token of `host` by default."""
         return self.controller.interrupt(command, token or self.host, self.tick, **how)
 
-    def judged(self) -> None:
-        """All laws hold, of motions in their states too."""
+    def check_rules(self) -> None:
+        """Assert that the trace passes all rules."""
         assert not check_trace(self.events)
 
     def slot(self) -> None:

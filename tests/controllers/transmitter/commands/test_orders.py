@@ -1,4 +1,4 @@
-"""Orders: which are refused, how they follow each other, and how they end."""
+"""Orders: rejection, sequence, and end."""
 
 import dataclasses
 from typing import Any
@@ -57,7 +57,7 @@ ALL = ("All motors", "Leds", "TTS")
 
 
 def token_of_each(line: Line) -> dict[Unit, Token]:
-    """Take what a greeting needs, for each output by an owner of its own."""
+    """Return a token per output of a greeting, each of a different owner."""
     return {
         MOTION: line.take("arm", "Right arm"),
         LIGHT: line.take("lamp", "Leds"),
@@ -66,16 +66,16 @@ def token_of_each(line: Line) -> dict[Unit, Token]:
 
 
 def is_silent(line: Line) -> bool:
-    """Return whether nothing goes out in the next slots."""
+    """Return True if nothing is sent in the next slots."""
     before = len(line.told(Sent))
     line.slots(20)
     return len(line.told(Sent)) == before
 
 
-# -- refused ---------------------------------------------------------------------------
+# -- rejected --------------------------------------------------------------------------
 
 
-def test_what_the_robot_has_not_is_refused_by_name(nao: Robot) -> None:
+def test_unknown_motor_or_led_is_rejected_by_name(nao: Robot) -> None:
     line = Line.of(nao)
     track = Track(joint="RHipYawPitch", times_s=(1.0,), angles=(0.0,))
     hip = OutputSet(name="hip", motion=Motion(name="hip", tracks=(track,)))
@@ -95,7 +95,7 @@ def test_what_the_robot_has_not_is_refused_by_name(nao: Robot) -> None:
         (("Right arm", "Leds", "TTS"), "motion commands 'LKneePitch'"),
     ],
 )
-def test_without_the_right_to_all_of_it_nothing_moves(
+def test_order_without_the_right_to_all_devices_is_rejected(
     nao: Robot, names: tuple[str, ...], leaf: str
 ) -> None:
     line = Line.of(nao)
@@ -111,7 +111,7 @@ def test_without_the_right_to_all_of_it_nothing_moves(
     assert told.refused is NotOrdered.NO_TOKEN
 
 
-def test_each_unit_may_have_a_token_of_its_own(nao: Robot) -> None:
+def test_each_unit_may_have_its_own_token(nao: Robot) -> None:
     line = Line.of(nao, posture="Stand")
     tokens = token_of_each(line)
     handle = line.submit("greet", tokens)
@@ -123,7 +123,7 @@ def test_each_unit_may_have_a_token_of_its_own(nao: Robot) -> None:
     assert lacking.refused is NotOrdered.NO_TOKEN
 
 
-def test_from_nobody_knows_where_no_way_leads(nao: Robot) -> None:
+def test_order_from_unknown_or_unconnected_posture_is_rejected(nao: Robot) -> None:
     line = Line.of(nao, posture=None)
     handle = line.submit("greet")
     assert handle.refused is NotOrdered.POSTURE_UNKNOWN
@@ -135,7 +135,7 @@ def test_from_nobody_knows_where_no_way_leads(nao: Robot) -> None:
     assert line.submit("greet").refused is None
 
 
-def test_a_robot_without_a_loudspeaker_says_nothing(nao: Robot) -> None:
+def test_sound_without_a_loudspeaker_is_rejected(nao: Robot) -> None:
     branches = [x for x in nao.resources.children if x.name != "Audio"]
     tree = dataclasses.replace(nao.resources, children=tuple(branches))
     line = Line.of(dataclasses.replace(nao, resources=tree), posture="Stand")
@@ -145,7 +145,7 @@ def test_a_robot_without_a_loudspeaker_says_nothing(nao: Robot) -> None:
     assert line.submit("blink", token).refused is None
 
 
-# -- the way ---------------------------------------------------------------------------
+# -- path ------------------------------------------------------------------------------
 
 
 def library_with(*ways: tuple[str, str, float]) -> Library:
@@ -162,7 +162,7 @@ def library_with(*ways: tuple[str, str, float]) -> Library:
 
 
 @pytest.mark.requirement("SY-19", "SY-20")
-def test_the_way_is_the_shortest_in_time() -> None:
+def test_path_is_the_shortest_in_time() -> None:
     library = library_with(
         ("Sit", "Stand", 9.0),
         ("Sit", "Crouch", 2.0),
@@ -182,7 +182,7 @@ def test_the_way_is_the_shortest_in_time() -> None:
     assert names("Belly", "Sit") is None
 
 
-def test_of_ways_of_one_length_the_one_with_fewer_motions_counts() -> None:
+def test_path_of_equal_length_with_fewer_motions_is_chosen() -> None:
     ways = (("a", "b", 1.0), ("b", "c", 1.0), ("a", "c", 2.0))
     way = find_way(library_with(*ways), "a", "c")
     assert way is not None
@@ -190,7 +190,7 @@ def test_of_ways_of_one_length_the_one_with_fewer_motions_counts() -> None:
 
 
 @pytest.mark.requirement("SY-2", "SY-19")
-def test_a_way_leads_from_sitting_to_every_upright_posture_and_back(nao: Robot) -> None:
+def test_paths_connect_sitting_with_every_upright_posture(nao: Robot) -> None:
     upright = ("Stand", "StandInit", "StandZero", "PoseInit", "Crouch")
     for posture in upright:
         for start, end in (("Sit", posture), (posture, "Sit")):
@@ -199,14 +199,12 @@ def test_a_way_leads_from_sitting_to_every_upright_posture_and_back(nao: Robot) 
             assert [step.start for step in way[1:]] == [s.end for s in way[:-1]]
 
 
-# -- one after the other ---------------------------------------------------------------
+# -- sequence --------------------------------------------------------------------------
 
 
 @pytest.mark.requirement("SY-1", "SY-3")
 @pytest.mark.parametrize("later", [0, 5, 150, 300, 350])
-def test_an_order_joins_on_to_the_motion_of_the_one_before(
-    nao: Robot, later: int
-) -> None:
+def test_order_follows_the_motion_of_the_previous_order(nao: Robot, later: int) -> None:
     line = Line.of(nao)
     first = line.submit("greet")
     line.slots(later)
@@ -215,13 +213,15 @@ def test_an_order_joins_on_to_the_motion_of_the_one_before(
     assert bow.follows is first.streams[MOTION]
     assert bow.dead_slots == 0
     assert bow.reason is first.reason is EndReason.DONE
-    assert len(line.told(PrepSent)) == 1, "the first one ends where the second begins"
+    assert len(line.told(PrepSent)) == 1, "only the first order needs an initial motion"
     assert line.controller.belief.posture == "Crouch"
 
 
 @pytest.mark.requirement("SY-1", "SY-20")
 @pytest.mark.parametrize("enable", [Enable.EXPECTED, Enable.EARLY])
-def test_a_way_starts_where_the_motion_before_ends(nao: Robot, enable: Enable) -> None:
+def test_initial_motion_starts_where_the_previous_motion_ends(
+    nao: Robot, enable: Enable
+) -> None:
     line = Line.of(nao, posture="Stand", enable=enable)
     bow = line.submit("bow")
     greet = line.submit("greet")
@@ -235,7 +235,7 @@ def test_a_way_starts_where_the_motion_before_ends(nao: Robot, enable: Enable) -
     assert greet.reason is EndReason.DONE
 
 
-def test_orders_that_share_no_motor_go_side_by_side(nao: Robot) -> None:
+def test_orders_without_a_shared_motor_run_in_parallel(nao: Robot) -> None:
     line = Line.of(nao)
     line.submit("greet")
     nod = line.submit("nod")
@@ -245,10 +245,10 @@ def test_orders_that_share_no_motor_go_side_by_side(nao: Robot) -> None:
     third = line.submit("nod")
     line.slots(100)
     assert again.ended_tick is not None
-    assert third.started_tick == again.ended_tick + 1, "but these do share one"
+    assert third.started_tick == again.ended_tick + 1, "these share a motor"
 
 
-def test_what_follows_a_motion_that_broke_off_is_deleted(nao: Robot) -> None:
+def test_followers_of_a_withdrawn_motion_are_deleted(nao: Robot) -> None:
     line = Line.of(nao, posture="Stand")
     first = line.submit("greet")
     second = line.submit("bow")
@@ -257,11 +257,11 @@ def test_what_follows_a_motion_that_broke_off_is_deleted(nao: Robot) -> None:
     line.slots(2)
     assert second.reason is EndReason.DELETED
     assert "'greet', which it follows" in second.detail
-    assert line.controller.belief.posture is None, "it stopped half way"
+    assert line.controller.belief.posture is None, "stopped half way"
     assert is_silent(line)
 
 
-def test_nobody_waits_for_an_order_whose_token_is_dead(nao: Robot) -> None:
+def test_order_does_not_wait_for_an_order_with_a_revoked_token(nao: Robot) -> None:
     line = Line.of(nao, posture="Stand")
     host = line.take("host", *ALL)
     line.submit("greet", host)
@@ -275,13 +275,13 @@ def test_nobody_waits_for_an_order_whose_token_is_dead(nao: Robot) -> None:
     assert line.told(OrderReceived)[-1].follows is None
 
 
-def test_what_is_not_prepared_begins_at_once_or_cannot(nao: Robot) -> None:
+def test_unprepared_order_begins_at_once_or_fails(nao: Robot) -> None:
     line = Line.of(nao, posture="Sit")
     library = line.controller.library
     wave = OutputSet(name="wave", motion=library.motion("wave"))
     played = line.submit(wave, prepares=False)
     line.slots(4)
-    assert played.state is StreamState.RUNNING, "no way is gone first"
+    assert played.state is StreamState.RUNNING, "no initial motion"
     assert not line.told(PrepSent)
     leap = OutputSet(name="leap", motion=library.motion("leap"))
     failed = line.submit(leap, prepares=False)
@@ -294,7 +294,7 @@ def test_what_is_not_prepared_begins_at_once_or_cannot(nao: Robot) -> None:
 
 
 @pytest.mark.parametrize("slots", [0, 1, 100, 295, 300, 305, 330])
-def test_a_withdrawn_order_puts_nothing_out_any_more(nao: Robot, slots: int) -> None:
+def test_withdrawn_order_sends_nothing_more(nao: Robot, slots: int) -> None:
     line = Line.of(nao)
     handle = line.submit("greet")
     line.slots(slots)
@@ -308,9 +308,7 @@ def test_a_withdrawn_order_puts_nothing_out_any_more(nao: Robot, slots: int) -> 
 
 @pytest.mark.requirement("SY-18")
 @pytest.mark.parametrize("slots", [100, 296])
-def test_when_the_initial_motion_is_revoked_the_rest_is_deleted(
-    nao: Robot, slots: int
-) -> None:
+def test_revoked_initial_motion_deletes_the_group(nao: Robot, slots: int) -> None:
     line = Line.of(nao)
     handle = line.submit("greet")
     line.slots(slots)
@@ -324,7 +322,7 @@ def test_when_the_initial_motion_is_revoked_the_rest_is_deleted(
     assert not [x for x in line.told(Sent) if x.group == "greet"]
 
 
-def test_a_revoked_group_ends_whole(nao: Robot) -> None:
+def test_revoked_group_ends_as_a_whole(nao: Robot) -> None:
     line = Line.of(nao, posture="Stand")
     tokens = token_of_each(line)
     handle = line.submit("greet", tokens)
@@ -335,8 +333,8 @@ def test_a_revoked_group_ends_whole(nao: Robot) -> None:
     assert is_silent(line)
 
 
-def test_a_member_that_comes_without_a_right_ends_its_group(nao: Robot) -> None:
-    """Its token dies while it is converted; the sound, still at work, is dropped."""
+def test_member_without_a_right_ends_its_group(nao: Robot) -> None:
+    """Its token is revoked during conversion; the sound in conversion is dropped."""
     line = Line.of(nao, posture="Stand")
     tokens = token_of_each(line)
     handle = line.submit("greet", tokens)
@@ -349,7 +347,7 @@ def test_a_member_that_comes_without_a_right_ends_its_group(nao: Robot) -> None:
     assert not line.told(Sent)
 
 
-def test_an_order_may_be_withdrawn_while_it_waits_for_another(nao: Robot) -> None:
+def test_order_can_be_withdrawn_while_it_waits_for_another(nao: Robot) -> None:
     line = Line.of(nao, posture="Stand")
     first = line.submit("greet")
     second = line.submit("bow")
@@ -360,7 +358,7 @@ def test_an_order_may_be_withdrawn_while_it_waits_for_another(nao: Robot) -> Non
     assert not second.streams
 
 
-def test_what_cannot_be_said_ends_its_group(nao: Robot) -> None:
+def test_text_that_cannot_be_spoken_ends_its_group(nao: Robot) -> None:
     line = Line.of(nao)
     handle = line.submit("whisper")
     line.slots(20)
@@ -369,8 +367,8 @@ def test_what_cannot_be_said_ends_its_group(nao: Robot) -> None:
     assert not line.told(Sent)
 
 
-def test_a_group_of_two_orders_starts_when_both_are_there(nao: Robot) -> None:
-    """Two behaviours, each with its own part of the points."""
+def test_group_of_two_orders_starts_when_both_have_arrived(nao: Robot) -> None:
+    """Two behaviours, each with its share of the points."""
     line = Line.of(nao)
     library = line.controller.library
     light = OutputSet(
@@ -387,7 +385,7 @@ def test_a_group_of_two_orders_starts_when_both_are_there(nao: Robot) -> None:
     assert first.reason is second.reason is EndReason.DONE
 
 
-def test_orders_of_one_name_under_way_have_different_groups(nao: Robot) -> None:
+def test_concurrent_orders_of_one_name_have_different_groups(nao: Robot) -> None:
     line = Line.of(nao)
 
     def order() -> PlacedOrder:
@@ -401,7 +399,7 @@ def test_orders_of_one_name_under_way_have_different_groups(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("SY-4")
-def test_an_interrupt_is_joined_on_and_what_it_disturbs_goes_on(nao: Robot) -> None:
+def test_interrupted_order_resumes_without_a_jump(nao: Robot) -> None:
     line = Line.of(nao, posture="Stand")
     greet = line.submit("greet")
     line.slots(40)
@@ -424,7 +422,7 @@ def test_an_interrupt_is_joined_on_and_what_it_disturbs_goes_on(nao: Robot) -> N
 
 
 @pytest.mark.requirement("SY-4", "SY-18")
-def test_an_interrupt_may_delete_a_group_that_is_not_even_converted(nao: Robot) -> None:
+def test_interrupt_can_delete_a_group_before_its_conversion(nao: Robot) -> None:
     line = Line.of(nao)
     greet = line.submit("greet")
     line.slots(100)
@@ -432,17 +430,17 @@ def test_an_interrupt_may_delete_a_group_that_is_not_even_converted(nao: Robot) 
     line.slots(400)
     assert (greet.reason, nod.reason) == (EndReason.DELETED, EndReason.DONE)
     assert not [x for x in line.told(Sent) if x.group == "greet"]
-    assert line.controller.belief.posture == "Stand", "the initial motion goes on"
+    assert line.controller.belief.posture == "Stand", "the initial motion continues"
 
 
-def test_only_a_single_output_interrupts(nao: Robot) -> None:
+def test_only_a_single_output_can_interrupt(nao: Robot) -> None:
     line = Line.of(nao)
     for name in ("greet", "bow and beep"):
         with pytest.raises(BadInput, match="cannot interrupt"):
             line.interrupt(name)
 
 
-def test_an_order_may_be_made_for_the_occasion(nao: Robot) -> None:
+def test_order_can_be_built_in_code(nao: Robot) -> None:
     line = Line.of(nao, posture="Stand")
     order = Order(
         name="mine",
@@ -456,8 +454,8 @@ def test_an_order_may_be_made_for_the_occasion(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("SY-2", "I-26")
-def test_a_motion_of_ones_own_ends_where_it_says_too(nao: Robot) -> None:
-    """As those of a file: a nod does not sit down, nor bring who sits to stand."""
+def test_custom_motion_must_end_in_its_declared_posture(nao: Robot) -> None:
+    """Same check as for library motions: a nod does not change the posture."""
     line = Line.of(nao, posture="Stand", checks_ends=True)
     token = line.take("host", "All motors")
     nod = Motion(
@@ -480,8 +478,8 @@ def test_a_motion_of_ones_own_ends_where_it_says_too(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("SY-2")
-def test_where_the_rest_of_it_is_there_a_part_ends_in_its_posture(nao: Robot) -> None:
-    """The last part of a dance moves few joints; the others are where they belong."""
+def test_partial_motion_may_end_in_a_posture_already_reached(nao: Robot) -> None:
+    """The last part of a dance moves few joints; the others are in the posture."""
     line = Line.of(nao, posture="Stand", checks_ends=True)
     token = line.take("host", "All motors")
     line.gate.submit_set_points(token, nao.posture("Stand").angles)
@@ -500,8 +498,8 @@ def test_where_the_rest_of_it_is_there_a_part_ends_in_its_posture(nao: Robot) ->
 
 
 @pytest.mark.requirement("I-14", "AR-11")
-def test_who_comes_without_a_token_is_refused(nao: Robot) -> None:
-    """By orders; a stream without one is nobody's."""
+def test_command_without_a_token_is_rejected(nao: Robot) -> None:
+    """As an order; a stream without a token raises an error."""
     line = Line.of(nao, posture="Stand")
     nobody: Any = None
     for command in ("greet", "blink"):
@@ -525,8 +523,8 @@ def test_who_comes_without_a_token_is_refused(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("I-24")
-def test_a_forged_stream_has_no_right_that_a_judge_could_miss(nao: Robot) -> None:
-    """Its number is that of a living token; the trace says that it is not genuine."""
+def test_forged_stream_is_marked_as_not_genuine(nao: Robot) -> None:
+    """Its token has the number of a valid one; the trace shows the difference."""
     line = Line.of(nao, posture="Stand")
     checker = TraceChecker()
     for event in line.events:
@@ -545,15 +543,15 @@ def test_a_forged_stream_has_no_right_that_a_judge_could_miss(nao: Robot) -> Non
 
 def test_messages(messages: Messages, nao: Robot) -> None:
     messages(
-        an_unknown_command=lambda: Line.of(nao).submit("great"),
-        points_that_could_never_do=each(
+        unknown_command=lambda: Line.of(nao).submit("great"),
+        invalid_points=each(
             lambda points: OutputSet(
                 name="x", sound=Sound(name="x", text="x"), points=points
             ),
             points=[{LIGHT: 100}, {SOUND: 101}],
         ),
-        a_command_of_nothing=lambda: OutputSet(name="x"),
-        an_entry_with_an_unknown_output=lambda: look_up(
+        command_without_outputs=lambda: OutputSet(name="x"),
+        unknown_output=lambda: look_up(
             Order(name="x", outputs={MOTION: "wav"}), library_of(nao)
         ),
     )

@@ -1,4 +1,4 @@
-"""Orders that follow each other for ever, and what an interrupt does to the row."""
+"""Sequences of orders: memory, interrupts, and groups."""
 
 import gc
 from weakref import ref
@@ -12,8 +12,8 @@ from nao_testbed.models.library import Motion, Track
 from tests.controllers.transmitter.commands.command_world import MOTION, Line
 
 
-def test_an_endless_row_of_orders_keeps_none_that_is_over(nao: Robot) -> None:
-    """Each joins on to the one before it; a day of that takes no more memory."""
+def test_ended_orders_of_an_endless_sequence_are_removed(nao: Robot) -> None:
+    """Each follows the previous one; memory must not grow over a day."""
     line = Line.of(nao, posture="Stand")
     token = line.take("host", "All motors")
     before = last = line.submit("nod", token)
@@ -30,8 +30,8 @@ def test_an_endless_row_of_orders_keeps_none_that_is_over(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("SY-1", "SY-4")
-def test_who_follows_follows_what_goes_on_after_an_interrupt(nao: Robot) -> None:
-    """Not the interrupt: it would take the place of the motion that is to go on."""
+def test_order_follows_the_motion_resumed_after_an_interrupt(nao: Robot) -> None:
+    """Following the interrupt would replace the motion that is to resume."""
     line = Line.of(nao, posture="Stand")
     token = line.take("host", "All motors")
     nod = line.submit("nod", token)
@@ -49,12 +49,10 @@ def test_who_follows_follows_what_goes_on_after_an_interrupt(nao: Robot) -> None
 
 @pytest.mark.parametrize("later", [0, 5, 50])
 @pytest.mark.requirement("SY-8", "I-23")
-def test_an_order_twice_in_one_group_is_refused_as_a_member_twice(
-    nao: Robot, later: int
-) -> None:
-    """It does not follow its own group; whoever named the group is told, nobody else.
+def test_same_order_twice_in_one_group_is_rejected(nao: Robot, later: int) -> None:
+    """It cannot follow its own group.
 
-    Before the start the whole group is rejected, later the second order alone.
+    Before the start the whole group is rejected, later only the second order.
     """
     line = Line.of(nao, posture="Stand")
     first = line.submit("greet", group="both")
@@ -72,7 +70,7 @@ def test_an_order_twice_in_one_group_is_refused_as_a_member_twice(
 
 @pytest.mark.requirement("SY-8")
 def test_two_motions_of_one_group_start_together(nao: Robot) -> None:
-    """Though both say in which posture the robot is, neither waits for the other."""
+    """Both depend on the posture, but neither waits for the other."""
     line = Line.of(nao, posture="Stand")
     token = line.take("host", "All motors")
     library = line.controller.library

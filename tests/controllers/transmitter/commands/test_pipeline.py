@@ -1,4 +1,4 @@
-"""From a command to its data on the bus: an initial motion and what joins on to it."""
+"""From a command to its data on the bus: initial motion and the group after it."""
 
 import pickle
 from typing import Any
@@ -59,14 +59,14 @@ from tests.controllers.transmitter.commands.command_world import (
 
 ALL = ("All motors", "Leds", "TTS")
 INITIAL = 300
-"""Slots of the way from sitting to standing."""
+"""Slots of the path from Sit to Stand."""
 EXPECTED = 11
-"""Slots that data are expected to take: 0.01 s, and 0.10 s for the slowest."""
+"""Expected slots until data are ready: 0.01 s, plus 0.10 s for the slowest unit."""
 GREET = GroupKey(100, "greet")
 
 
 def greet(nao: Robot, slots: int = 500, **how: Any) -> tuple[Line, PlacedOrder]:
-    """Let a robot that sits stand up and greet."""
+    """Submit the greeting to a sitting robot, which stands up first."""
     line = Line.of(nao, **how)
     handle = line.submit("greet")
     line.slots(slots)
@@ -76,7 +76,7 @@ def greet(nao: Robot, slots: int = 500, **how: Any) -> tuple[Line, PlacedOrder]:
 # -- stages ---------------------------------------------------------------------------
 
 
-def test_a_command_passes_the_stages_in_their_order(nao: Robot) -> None:
+def test_order_passes_its_stages_in_order(nao: Robot) -> None:
     line = Line.of(nao)
     greet, bow = line.submit("greet"), line.submit("bow")
     refused = line.controller.submit("nod", {}, line.tick)
@@ -93,11 +93,11 @@ def test_a_command_passes_the_stages_in_their_order(nao: Robot) -> None:
     assert refused.stage is OrderStage.OVER
 
 
-# -- the moment of transmit-enable -----------------------------------------------------
+# -- time of transmit-enable -----------------------------------------------------------
 
 
 @pytest.mark.requirement("SY-1", "SY-2", "SY-3", "SY-22")
-def test_all_starts_in_the_slot_after_the_initial_motion(nao: Robot) -> None:
+def test_group_starts_in_the_slot_after_the_initial_motion(nao: Robot) -> None:
     line, handle = greet(nao)
     assert handle.initial is not None
     assert handle.initial.items == INITIAL
@@ -113,14 +113,14 @@ def test_all_starts_in_the_slot_after_the_initial_motion(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("SY-22")
-def test_enabled_at_the_end_the_delay_is_dead_time(nao: Robot) -> None:
+def test_enabling_at_the_end_makes_the_delay_dead_time(nao: Robot) -> None:
     _, handle = greet(nao, enable=Enable.AT_END)
     assert handle.dead_slots == EXPECTED
 
 
 @pytest.mark.requirement("SY-22", "SY-23")
 @pytest.mark.parametrize("enable", [Enable.EXPECTED, Enable.AT_END])
-def test_a_late_sound_makes_the_dead_time_longer_by_just_that(
+def test_late_sound_extends_the_dead_time_by_its_delay(
     nao: Robot, enable: Enable
 ) -> None:
     _, in_time = greet(nao, enable=enable)
@@ -128,17 +128,17 @@ def test_a_late_sound_makes_the_dead_time_longer_by_just_that(
     assert in_time.dead_slots is not None
     assert late.dead_slots == in_time.dead_slots + 40
     starts = {receipt.started_tick for receipt in late.streams.values()}
-    assert len(starts) == 1, "light and motion wait for it: never one without the other"
+    assert len(starts) == 1, "light and motion wait for the sound"
 
 
 @pytest.mark.requirement("SY-22")
-def test_enabled_much_too_early_the_data_are_held_for_longer(nao: Robot) -> None:
+def test_early_enabling_holds_the_data_longer(nao: Robot) -> None:
     _, expected = greet(nao)
     cfg = CommandControllerCfg(enable=Enable.EARLY, early_s=0.5)
     _, early = greet(nao, cfg=cfg)
     assert expected.held_slots == 9, "light takes one slot, sound ten"
     assert early.held_slots == expected.held_slots + 50
-    assert early.dead_slots == 0, "held until the initial motion is over"
+    assert early.dead_slots == 0, "held until the end of the initial motion"
 
 
 @pytest.mark.slow
@@ -148,7 +148,7 @@ def test_enabled_much_too_early_the_data_are_held_for_longer(nao: Robot) -> None
     command=st.integers(0, 8),
     conversion=st.tuples(*[st.integers(0, 20)] * 3),
 )
-def test_dead_time_is_none_when_expected_and_the_delay_at_the_end(
+def test_dead_time_is_zero_if_expected_else_the_delay(
     nao: Robot, command: int, conversion: tuple[int, ...]
 ) -> None:
     times = {unit: n / 100 for unit, n in zip(Unit, conversion, strict=True)}
@@ -165,7 +165,7 @@ def test_dead_time_is_none_when_expected_and_the_delay_at_the_end(
 
 
 @pytest.mark.requirement("SY-21")
-def test_signals_go_from_transmitter_to_converter_to_controller(nao: Robot) -> None:
+def test_signals_pass_transmitter_converter_and_controller(nao: Robot) -> None:
     line, handle = greet(nao)
     kinds = (PrepSent, TransmitEnabled, SyncReceiveEnabled, CommandIssued, GroupStarted)
     seen = [event for event in line.events if isinstance(event, kinds)]
@@ -179,10 +179,10 @@ def test_signals_go_from_transmitter_to_converter_to_controller(nao: Robot) -> N
     assert isinstance(enabled, TransmitEnabled)
     assert handle.initial is not None
     assert prep.motions == ("Sit to Stand",)
-    assert prep.signal_at == EXPECTED, "timing information travels with it"
+    assert prep.signal_at == EXPECTED, "timing information is included"
     sent = line.sent_ticks(handle.initial.number)
-    assert sum(tick >= enabled.tick for tick in sent) == EXPECTED, "are left then"
-    assert seen[-1].tick == enabled.tick + EXPECTED, "as long as the data take"
+    assert sum(tick >= enabled.tick for tick in sent) == EXPECTED, "items left then"
+    assert seen[-1].tick == enabled.tick + EXPECTED, "duration of the conversion"
     assert seen[2].tick == enabled.tick
     assert enabled.stream == handle.initial.number
 
@@ -191,7 +191,7 @@ def test_signals_go_from_transmitter_to_converter_to_controller(nao: Robot) -> N
 
 
 @pytest.mark.requirement("SY-18", "SY-23")
-def test_nothing_of_the_group_is_on_the_bus_during_the_initial_motion(
+def test_group_is_not_on_the_bus_during_the_initial_motion(
     nao: Robot,
 ) -> None:
     line, handle = greet(nao)
@@ -202,22 +202,22 @@ def test_nothing_of_the_group_is_on_the_bus_during_the_initial_motion(
 
 
 @pytest.mark.requirement("SY-15", "SY-16", "SY-23")
-def test_idle_lights_of_another_obey_during_the_initial_motion(nao: Robot) -> None:
+def test_idle_lights_can_be_used_during_the_initial_motion(nao: Robot) -> None:
     line = Line.of(nao)
     bower, lamp = line.take("bower", "All motors", "TTS"), line.take("lamp", "Leds")
     bow = line.submit("bow", bower)
     line.slots(100)
     blink = line.submit("blink", lamp)
     line.slots(3)
-    assert blink.started_tick == line.tick - 1, "at once: 0.01 s each for both steps"
+    assert blink.started_tick == line.tick - 1, "at once: 0.01 s for each of two steps"
     assert line.robot.commands[-1].leds
     assert bow.initial is not None
     line.slots(INITIAL)
-    assert bow.initial.reason is EndReason.DONE, "it goes on beside it"
+    assert bow.initial.reason is EndReason.DONE, "not disturbed"
 
 
 @pytest.mark.requirement("SY-27")
-def test_what_a_group_lent_it_has_again_when_it_is_deleted(nao: Robot) -> None:
+def test_lent_resources_return_when_the_group_is_deleted(nao: Robot) -> None:
     line, _ = greet(nao, 20)
     (granted,) = line.told(Granted)
     assert [x.leaves for x in line.told(Lent)] == [("Left ear", "Left eye", "TTS")]
@@ -231,8 +231,8 @@ def test_what_a_group_lent_it_has_again_when_it_is_deleted(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("SY-16", "SY-27")
-def test_a_host_that_speaks_on_the_way_has_its_own_voice_first(nao: Robot) -> None:
-    """And its lights stay everybody's."""
+def test_hosts_own_sound_recalls_its_lent_voice(nao: Robot) -> None:
+    """Its lights stay lent."""
     line = Line.of(nao)
     greeting = line.submit("greet")
     line.slots(20)
@@ -250,7 +250,7 @@ def test_a_host_that_speaks_on_the_way_has_its_own_voice_first(nao: Robot) -> No
 
 
 def borrow(line: Line, *names: str) -> bool:
-    """Whether a guest is granted something at once."""
+    """Return True if a guest is granted resources at once."""
     line.ledger.add_owner(Owner(name="guest"), line.tick)
     asked = Request(owner="guest", resources=names, timeout_s=0.0)
     outcome = line.ledger.request(asked, line.tick).outcome
@@ -259,8 +259,8 @@ def borrow(line: Line, *names: str) -> bool:
 
 @pytest.mark.requirement("SY-16", "SY-27")
 @pytest.mark.parametrize("with_light", [True, False])
-def test_units_with_tokens_of_their_own_lend_too(nao: Robot, with_light: bool) -> None:
-    """One for light and sound, or one for each: what it has, it has again in time."""
+def test_units_with_separate_tokens_lend_too(nao: Robot, with_light: bool) -> None:
+    """One token for light and sound, or one for each: all return in time."""
     line = Line.of(nao)
     legs = line.take("host", "All motors")
     sound = line.take("host", "TTS", *(["Leds"] if with_light else []))
@@ -277,8 +277,8 @@ def test_units_with_tokens_of_their_own_lend_too(nao: Robot, with_light: bool) -
 
 @pytest.mark.requirement("SY-7", "SY-27")
 @pytest.mark.parametrize("first", ["motion", "sound"])
-def test_another_owners_part_of_the_group_lends_too(nao: Robot, first: str) -> None:
-    """While it waits for the motion of the group, whoever came first."""
+def test_part_of_another_owner_in_the_group_is_lent_too(nao: Robot, first: str) -> None:
+    """While it waits for the motion of the group, in any order of arrival."""
     line = Line.of(nao)
     library = line.controller.library
     parts = {
@@ -305,7 +305,7 @@ def test_another_owners_part_of_the_group_lends_too(nao: Robot, first: str) -> N
 
 
 @pytest.mark.requirement("SY-7", "SY-27")
-def test_a_part_is_held_again_when_the_motion_is_withdrawn(nao: Robot) -> None:
+def test_part_is_recalled_when_the_motion_is_withdrawn(nao: Robot) -> None:
     line = Line.of(nao)
     library = line.controller.library
     hello = OutputSet(name="hello", sound=library.sound("hello"), points={SOUND: 70})
@@ -323,8 +323,10 @@ def test_a_part_is_held_again_when_the_motion_is_withdrawn(nao: Robot) -> None:
 
 @pytest.mark.requirement("SY-1", "SY-27")
 @pytest.mark.parametrize("is_shared", [True, False])
-def test_what_joins_on_lends_until_its_turn(nao: Robot, is_shared: bool) -> None:
-    """By the token of the order before it, or by tokens of its own."""
+def test_following_order_lends_its_resources_until_its_turn(
+    nao: Robot, is_shared: bool
+) -> None:
+    """With the token of the previous order or with its own tokens."""
     line = Line.of(nao, posture="Stand")
     legs = line.take("host", *(ALL if is_shared else ["All motors"]))
     line.submit("bow", legs)
@@ -341,18 +343,18 @@ def test_what_joins_on_lends_until_its_turn(nao: Robot, is_shared: bool) -> None
 
 
 @pytest.mark.requirement("SY-27")
-def test_what_the_order_before_still_uses_is_not_lent(nao: Robot) -> None:
+def test_resources_used_by_the_previous_order_are_not_lent(nao: Robot) -> None:
     line = Line.of(nao, posture="Stand")
     line.submit("greet")
     line.slots(3)
     line.submit("bow and beep")
     line.submit("rise")
     line.slots(20)
-    assert not line.told(Lent), "one line.host, and greet shines and speaks by it"
+    assert not line.told(Lent), "same token, in use by greet"
 
 
 @pytest.mark.requirement("SY-16")
-def test_the_same_owner_may_shine_while_it_stands_up(nao: Robot) -> None:
+def test_same_owner_can_use_its_lights_while_standing_up(nao: Robot) -> None:
     line = Line.of(nao)
     greeting = line.submit("greet")
     line.slots(50)
@@ -366,7 +368,7 @@ def test_the_same_owner_may_shine_while_it_stands_up(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("SY-17")
-def test_a_group_of_another_preset_starts_during_the_initial_motion(
+def test_group_of_another_preset_starts_during_the_initial_motion(
     nao: Robot,
 ) -> None:
     line = Line.of(nao)
@@ -387,7 +389,7 @@ def test_a_group_of_another_preset_starts_during_the_initial_motion(
 
 @pytest.mark.requirement("SY-18")
 @pytest.mark.parametrize("slots", [0, 1, 2, 3, 4, 100, 294, 297, 303])
-def test_a_group_is_deleted_during_the_initial_motion_without_a_trace(
+def test_group_deleted_during_the_initial_motion_sends_nothing(
     nao: Robot, slots: int
 ) -> None:
     line, handle = greet(nao, slots)
@@ -396,7 +398,7 @@ def test_a_group_is_deleted_during_the_initial_motion_without_a_trace(
     assert handle.reason is EndReason.DELETED
     assert not [x for x in line.told(Sent) if x.group == "greet"]
     assert line.controller.belief.posture == ("Stand" if slots > 3 else "Sit")
-    assert not line.controller.delete_group(GREET, line.tick), "it is over"
+    assert not line.controller.delete_group(GREET, line.tick), "already ended"
 
 
 # -- the pipeline ----------------------------------------------------------------------
@@ -418,7 +420,7 @@ def test_each_unit_reaches_its_own_devices(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("SY-10")
-def test_id_and_points_are_at_the_head_of_each_command(nao: Robot) -> None:
+def test_id_and_points_are_in_the_tag_of_each_command(nao: Robot) -> None:
     line, _ = greet(nao)
     heads = {e.unit: (e.group, e.preset, e.points) for e in line.told(CommandIssued)}
     assert heads == {
@@ -431,11 +433,11 @@ def test_id_and_points_are_at_the_head_of_each_command(nao: Robot) -> None:
         for e in line.told(StreamReceived)
         if e.points
     }
-    assert received == heads, "the transmitter reads what the controller wrote"
+    assert received == heads, "same tags at controller and transmitter"
 
 
 @pytest.mark.requirement("SY-19", "SY-20")
-def test_a_way_of_several_motions_is_one_stream(nao: Robot) -> None:
+def test_path_of_several_motions_is_one_stream(nao: Robot) -> None:
     line, handle = greet(nao, 600, posture="Crouch")
     (prep,) = line.told(PrepSent)
     assert prep.motions == ("Crouch to Sit", "Sit to Stand")
@@ -450,7 +452,7 @@ def test_a_way_of_several_motions_is_one_stream(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("SY-20")
-def test_no_initial_motion_where_the_posture_is_right(nao: Robot) -> None:
+def test_no_initial_motion_if_the_posture_is_already_right(nao: Robot) -> None:
     line, handle = greet(nao, 13, posture="Stand")
     assert not line.told(PrepSent)
     assert handle.started_tick == 1 + EXPECTED
@@ -458,20 +460,20 @@ def test_no_initial_motion_where_the_posture_is_right(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("SY-16")
-def test_independent_outputs_do_not_wait_for_an_initial_motion(nao: Robot) -> None:
+def test_independent_outputs_do_not_wait_for_the_initial_motion(nao: Robot) -> None:
     line = Line.of(nao)
     bow = line.submit("bow and beep")
     line.slots(20)
     assert bow.streams[SOUND].started_tick == 1 + EXPECTED
     assert MOTION not in bow.streams
     line.slots(500)
-    assert bow.dead_slots == 0, "its motion does"
+    assert bow.dead_slots == 0, "the motion waits"
     assert bow.initial is not None
     assert line.controller.belief.posture == "Crouch"
 
 
 @pytest.mark.requirement("SY-25")
-def test_what_the_parts_tell_each_other_can_go_between_processes(nao: Robot) -> None:
+def test_messages_between_the_parts_can_be_serialised(nao: Robot) -> None:
     library = library_of(nao)
     outputs = look_up(library.order("greet"), library)
     assert pickle.loads(pickle.dumps(outputs)) == outputs
@@ -483,7 +485,7 @@ def test_what_the_parts_tell_each_other_can_go_between_processes(nao: Robot) -> 
 
 
 @pytest.mark.requirement("SY-25")
-def test_two_robots_in_one_process_know_nothing_of_each_other(nao: Robot) -> None:
+def test_two_robots_in_one_process_are_independent(nao: Robot) -> None:
     alone, _ = greet(nao, 320)
     one, other = Line.of(nao), Line.of(nao)
     one.controller.submit("greet", one.take("host", *ALL), one.tick)
@@ -496,7 +498,7 @@ def test_two_robots_in_one_process_know_nothing_of_each_other(nao: Robot) -> Non
     assert not other.told(OrderReceived)
 
 
-def test_every_order_is_told_once_when_it_ends(nao: Robot) -> None:
+def test_end_of_an_order_gives_one_event(nao: Robot) -> None:
     line, handle = greet(nao)
     (ended,) = line.told(OrderEnded)
     assert (ended.order, ended.group) == (handle.number, "greet")
@@ -506,9 +508,7 @@ def test_every_order_is_told_once_when_it_ends(nao: Robot) -> None:
 
 
 @pytest.mark.parametrize("how", ["withdraw", "delete", "revoke", "initial revoke"])
-def test_an_order_that_fails_is_told_in_the_slot_in_which_it_does(
-    nao: Robot, how: str
-) -> None:
+def test_failure_of_an_order_is_reported_in_its_slot(nao: Robot, how: str) -> None:
     line, handle = greet(nao, 20 if how == "initial revoke" else 330)
     tick = line.tick
     if how == "withdraw":
@@ -534,6 +534,6 @@ def test_an_order_that_fails_is_told_in_the_slot_in_which_it_does(
         {"conversion_s": {**CONVERSION_S, SOUND: -1.0}},
     ],
 )
-def test_times_that_are_none_are_refused(settings: dict[str, Any]) -> None:
+def test_invalid_times_are_rejected(settings: dict[str, Any]) -> None:
     with pytest.raises(BadInput):
         CommandControllerCfg(**settings)

@@ -1,4 +1,4 @@
-"""Drawn histories of orders, withdrawals and rivals: laws of the whole pipeline."""
+"""Random histories of orders, withdrawals and rivals: laws of the whole pipeline."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -28,14 +28,14 @@ OWNERS = {
     "all": ("All motors", "Leds", "TTS"),
     "apart": ("All motors", "Leds", "TTS"),
 }
-"""The last one has a token for each unit."""
+"""The last owner has a token per unit."""
 AT_REST = 1500
-"""Slots after which nothing that could go on still does."""
+"""Slots after which every order has ended."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """Something that somebody does, and the slots that pass after it."""
+    """An action, and the slots that follow it."""
 
     what: str
     name: str
@@ -69,7 +69,7 @@ STEPS = st.lists(
 
 
 def take(line: Line, owner: str) -> Token | dict[Unit, Token]:
-    """Return its token, or one for each unit."""
+    """Return the owner's token, or one per unit."""
     if owner != "apart":
         return line.take(owner, *OWNERS[owner])
     units = zip(Unit, OWNERS[owner], strict=True)
@@ -79,7 +79,7 @@ def take(line: Line, owner: str) -> Token | dict[Unit, Token]:
 def play(
     nao: Robot, owner: str, enable: Enable, steps: list[Step]
 ) -> tuple[Line, list[PlacedOrder]]:
-    """Let a history happen, and then all that follows from it."""
+    """Run a history until every order has ended; return line and orders."""
     cfg = CommandControllerCfg(enable=enable, early_s=0.3)
     line = Line.of(nao, cfg=cfg, is_seen=True)
     checker = TraceChecker()
@@ -129,7 +129,7 @@ def play(
     enable=st.sampled_from(list(Enable)),
     steps=STEPS,
 )
-def test_every_history_keeps_the_laws(
+def test_random_histories_satisfy_the_laws(
     nao: Robot, owner: str, enable: Enable, steps: list[Step]
 ) -> None:
     line, handles = play(nao, owner, enable, steps)
@@ -144,7 +144,7 @@ def test_every_history_keeps_the_laws(
             assert len(receipts) == len(handle.units)
             assert all(r.sent == r.items for r in receipts)
         if handle.follows is not None and handle.dead_slots is not None:
-            assert handle.dead_slots >= 0, "never before the motion that it follows"
+            assert handle.dead_slots >= 0, "not before the motion that it follows"
             assert last[handle.follows.number] == handle.follows.ended_tick
     begun = Counter(x.order for x in line.told(OrderReceived) if x.refused is None)
     assert begun == Counter(x.order for x in line.told(OrderEnded))
@@ -152,7 +152,7 @@ def test_every_history_keeps_the_laws(
 
 @settings(max_examples=5)
 @given(steps=STEPS)
-def test_the_same_history_gives_the_same_trace(nao: Robot, steps: list[Step]) -> None:
+def test_same_history_gives_the_same_trace(nao: Robot, steps: list[Step]) -> None:
     lines = []
     for _ in range(2):
         line, _ = play(nao, "all", Enable.EXPECTED, steps)

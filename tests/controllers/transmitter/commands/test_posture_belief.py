@@ -1,4 +1,4 @@
-"""In which posture the robot is: what was sent to it, and what somebody sees."""
+"""Posture belief: from sent motions and from the observed state."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ def move(reason: EndReason | None, started: int | None = 3) -> Receipt:
 
 
 class Eyes:
-    """What is seen; to be changed."""
+    """Observed state, set by the test."""
 
     def __init__(self, state: str | None) -> None:
         self.state = state
@@ -41,7 +41,7 @@ def belief_in() -> Callable[[str | None, Eyes], PostureBelief]:
         (None, 3, None),
     ],
 )
-def test_a_whole_motion_leaves_it_in_its_last_posture(
+def test_complete_motion_sets_its_end_posture(
     reason: EndReason | None, started: int | None, posture: str | None
 ) -> None:
     belief = PostureBelief("Sit")
@@ -49,23 +49,23 @@ def test_a_whole_motion_leaves_it_in_its_last_posture(
     assert belief.posture == posture
 
 
-def test_who_sees_it_lying_is_right(
+def test_observed_state_overrides_the_belief(
     belief_in: Callable[[str | None, Eyes], PostureBelief],
 ) -> None:
     eyes = Eyes("Stand")
     belief = belief_in("Stand", eyes)
     eyes.state = None
-    assert belief.posture == "Stand", "on its way, or swaying"
+    assert belief.posture == "Stand", "no state: in transition or swaying"
     eyes.state = "Back"
     assert belief.posture != "Stand"
     belief.set_posture("LyingBack")
     assert belief.posture == "LyingBack"
 
 
-def test_a_state_that_is_not_seen_yet_contradicts_nothing(
+def test_state_not_observed_yet_does_not_contradict(
     belief_in: Callable[[str | None, Eyes], PostureBelief],
 ) -> None:
-    """Who looks waits for some tenths of a second before it counts."""
+    """The monitor needs some tenths of a second to confirm a state."""
     eyes = Eyes("Sit")
     belief = belief_in("Sit", eyes)
     belief.follow(move(EndReason.DONE), "StandInit")
@@ -74,10 +74,10 @@ def test_a_state_that_is_not_seen_yet_contradicts_nothing(
         eyes.state = state
         assert belief.posture == "StandInit"
     eyes.state = "Sit"
-    assert belief.posture is None, "but what is seen later does"
+    assert belief.posture is None, "a later observation contradicts"
 
 
-def test_a_posture_without_a_state_is_in_any(
+def test_posture_without_a_state_matches_any(
     belief_in: Callable[[str | None, Eyes], PostureBelief],
 ) -> None:
     eyes = Eyes(None)

@@ -1,4 +1,4 @@
-"""Commands to a posture: with light and sound, from wherever the robot is (SY-28)."""
+"""Commands to a posture, with light and sound, from any posture (SY-28)."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ from tests.controllers.transmitter.commands.command_world import (
 
 ALL = ("All motors", "Leds", "TTS")
 EXPECTED = 11
-"""Slots that data are expected to take: 0.01 s, and 0.10 s for the slowest."""
+"""Expected slots until data are ready: 0.01 s, plus 0.10 s for the slowest unit."""
 
 
 @pytest.mark.requirement("SY-28", "I-23")
@@ -38,10 +38,10 @@ EXPECTED = 11
         ("Stand", "stay", 1),
     ],
 )
-def test_the_way_follows_from_the_posture_and_starts_with_light_and_sound(
+def test_path_from_the_posture_starts_with_light_and_sound(
     nao: Robot, posture: str, motion: str, items: int
 ) -> None:
-    """One group, skew 0, without a prep command; already there it is whole, too."""
+    """One group without skew and prep command, also if already in the posture."""
     line = Line.of(nao, posture=posture)
     rise = line.submit("rise")
     line.slots(EXPECTED + max(items, HELLO_SLOTS) + 5)
@@ -62,7 +62,7 @@ def test_the_way_follows_from_the_posture_and_starts_with_light_and_sound(
 
 
 @pytest.mark.requirement("SY-28")
-def test_already_there_no_motor_is_told_anything(nao: Robot) -> None:
+def test_no_motor_is_commanded_if_already_in_the_posture(nao: Robot) -> None:
     line = Line.of(nao, posture="Stand")
     rise = line.submit("rise", line.take("host", "Leds", "TTS"))
     line.slots(EXPECTED + HELLO_SLOTS + 5)
@@ -77,8 +77,8 @@ def test_already_there_no_motor_is_told_anything(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("SY-28", "SY-3")
-def test_after_another_order_the_way_begins_at_its_expected_end(nao: Robot) -> None:
-    """Bowing ends in Crouch; from there it is two motions, without a gap."""
+def test_path_begins_at_the_expected_end_of_the_previous_order(nao: Robot) -> None:
+    """The bow ends in Crouch; from there two motions follow without a gap."""
     line = Line.of(nao, posture="Stand")
     bow = line.submit("bow")
     line.slots(10)
@@ -93,19 +93,19 @@ def test_after_another_order_the_way_begins_at_its_expected_end(nao: Robot) -> N
 
 
 @pytest.mark.requirement("SY-28")
-def test_another_order_begins_where_it_ends(nao: Robot) -> None:
+def test_next_order_begins_where_the_path_ends(nao: Robot) -> None:
     line = Line.of(nao, posture="Sit")
     line.submit("rise")
     line.slots(50)
     greet = line.submit("greet")
     line.slots(300 + 100 + EXPECTED)
     assert (greet.reason, greet.dead_slots) == (EndReason.DONE, 0)
-    assert not line.told(PrepSent), "it stands then"
+    assert not line.told(PrepSent), "already standing"
 
 
 @pytest.mark.requirement("SY-28")
 @pytest.mark.parametrize("prepares", [True, False])
-def test_it_is_refused_where_no_way_leads_there(nao: Robot, prepares: bool) -> None:
+def test_posture_without_a_path_is_rejected(nao: Robot, prepares: bool) -> None:
     line = Line.of(nao, posture="Sit")
     kneel = line.submit("kneel and beep", prepares=prepares)
     assert kneel.refused is NotOrdered.NO_WAY
@@ -117,11 +117,11 @@ def test_it_is_refused_where_no_way_leads_there(nao: Robot, prepares: bool) -> N
     assert rise.refused is NotOrdered.POSTURE_UNKNOWN
     assert "'rise' goes to Stand, but the present posture is unknown" in rise.detail
     line.slots(50)
-    assert not line.told(CommandIssued), "nothing of it"
+    assert not line.told(CommandIssued), "no output"
 
 
 @pytest.mark.requirement("SY-28")
-def test_it_needs_the_motors_of_the_way(nao: Robot) -> None:
+def test_order_needs_the_motors_of_its_path(nao: Robot) -> None:
     line = Line.of(nao, posture="Crouch")
     token = line.take("host", "LKneePitch", "Leds", "TTS")
     rise = line.submit("rise", token)
@@ -129,8 +129,8 @@ def test_it_needs_the_motors_of_the_way(nao: Robot) -> None:
     assert "'RKneePitch'" in rise.detail
 
 
-def judged(line: Line) -> None:
-    """All laws hold, of motions in their states too."""
+def check_rules(line: Line) -> None:
+    """Assert that the trace passes all rules."""
     checker = TraceChecker()
     for event in line.events:
         checker.see(event)
@@ -139,10 +139,10 @@ def judged(line: Line) -> None:
 
 @pytest.mark.requirement("SY-28", "I-26")
 @pytest.mark.parametrize("prepares", [True, False])
-def test_a_robot_that_is_elsewhere_by_then_goes_from_there(
+def test_path_is_chosen_from_the_posture_at_the_time_of_issue(
     nao: Robot, prepares: bool
 ) -> None:
-    """The way is that from where it is when the command is issued."""
+    """The robot has moved to another posture after the order."""
     line = Line.of(nao, posture="Sit", is_seen=True)
     rise = line.submit("rise", prepares=prepares)
     line.see("Crouch")
@@ -152,17 +152,17 @@ def test_a_robot_that_is_elsewhere_by_then_goes_from_there(
     (chosen,) = line.told(PathChosen)
     assert (chosen.start, chosen.end) == ("Crouch", "Stand")
     assert chosen.motions == ("Crouch to Sit", "Sit to Stand")
-    line.judged()
+    line.check_rules()
 
 
 @pytest.mark.requirement("SY-20", "SY-27", "I-26")
 @pytest.mark.parametrize(
     ("before", "by_then"), [("Stand", "Sit"), ("Sit", "Stand"), ("Crouch", "Sit")]
 )
-def test_so_does_the_way_to_where_a_motion_begins(
+def test_initial_motion_is_chosen_at_the_time_of_issue(
     nao: Robot, before: str, by_then: str
 ) -> None:
-    """An initial motion that was none before, or none any more."""
+    """It is added or dropped when the posture has changed."""
     line = Line.of(nao, posture=before, is_seen=True)
     greet = line.submit("greet")
     line.see(by_then)
@@ -172,7 +172,7 @@ def test_so_does_the_way_to_where_a_motion_begins(
     assert greet.reason is EndReason.DONE
     preps = [prep.motions for prep in line.told(PrepSent)]
     assert preps == ([("Sit to Stand",)] if by_then == "Sit" else [])
-    line.judged()
+    line.check_rules()
 
 
 @pytest.mark.requirement("SY-28", "I-26")
@@ -183,7 +183,7 @@ def test_so_does_the_way_to_where_a_motion_begins(
         (("LKneePitch", "Leds", "TTS"), "Crouch", "'RKneePitch'"),
     ],
 )
-def test_where_it_cannot_go_from_there_it_is_not_moved(
+def test_order_without_a_path_from_the_new_posture_fails(
     nao: Robot, names: tuple[str, ...], by_then: str | None, why: str
 ) -> None:
     line = Line.of(nao, posture="Sit")
@@ -197,10 +197,10 @@ def test_where_it_cannot_go_from_there_it_is_not_moved(
 
 @pytest.mark.requirement("SY-28", "SY-8", "I-26")
 @pytest.mark.parametrize("motion", ["rise", "wave"])
-def test_who_waits_for_its_group_begins_where_it_is_or_not_at_all(
+def test_waiting_member_fails_if_the_posture_has_changed(
     nao: Robot, motion: str
 ) -> None:
-    """Another one changes the posture meanwhile: nothing of the group goes out."""
+    """No item of the group is sent."""
     line = Line.of(nao, posture="Sit" if motion == "rise" else "Stand", is_seen=True)
     library = line.controller.library
     host, speaker = line.take("host", "All motors"), line.take("speaker", "TTS")
@@ -223,12 +223,12 @@ def test_who_waits_for_its_group_begins_where_it_is_or_not_at_all(
         in waits.streams[MOTION].detail
     )
     assert not line.told(Sent)
-    line.judged()
+    line.check_rules()
 
 
 @pytest.mark.requirement("I-26")
-def test_a_motion_at_once_begins_in_its_state_or_not_at_all(nao: Robot) -> None:
-    """Who prepares nothing knows where the robot is; who sees it otherwise is right."""
+def test_unprepared_motion_fails_in_another_observed_state(nao: Robot) -> None:
+    """The sensors override the posture assumed by the sender."""
     line = Line.of(nao, posture="Stand", is_seen=True)
     line.see("Sit")
     wave = line.submit("greet", prepares=False)
@@ -238,12 +238,12 @@ def test_a_motion_at_once_begins_in_its_state_or_not_at_all(nao: Robot) -> None:
         "begins in Stand, but the sensors show the robot in Sit"
         in wave.streams[MOTION].detail
     )
-    line.judged()
+    line.check_rules()
 
 
 @pytest.mark.requirement("SY-4", "SY-28")
-def test_an_interrupt_may_go_to_a_posture(nao: Robot) -> None:
-    """From where the robot is; on the way between two nobody knows."""
+def test_interrupt_can_go_to_a_posture(nao: Robot) -> None:
+    """From the present posture; it is rejected between two postures."""
     line = Line.of(nao, posture="Sit", is_seen=True)
     nod = line.submit("nod")
     line.slots(5)
@@ -265,12 +265,12 @@ def test_an_interrupt_may_go_to_a_posture(nao: Robot) -> None:
     )
     line.slots(5)
     assert elsewhere.reason is EndReason.CANNOT_BEGIN
-    line.judged()
+    line.check_rules()
 
 
 @pytest.mark.requirement("SY-28", "SY-15")
-def test_without_points_its_sound_waits_for_nothing(nao: Robot) -> None:
-    """While the robot moves as somebody else told it, where nobody knows."""
+def test_sound_without_points_does_not_wait_for_the_motion(nao: Robot) -> None:
+    """Also while another motion runs and the posture is unknown."""
     line = Line.of(nao, posture="Stand")
     line.submit("bow")
     line.slots(10)
@@ -279,10 +279,10 @@ def test_without_points_its_sound_waits_for_nothing(nao: Robot) -> None:
     assert kneel.streams[SOUND].started_tick is not None
     line.slots(80)
     assert kneel.reason is EndReason.DONE
-    assert kneel.streams[MOTION].items == 1, "it bowed to Crouch"
+    assert kneel.streams[MOTION].items == 1, "already in Crouch after the bow"
 
 
-def test_a_motion_and_a_posture_are_one_too_many(nao: Robot) -> None:
+def test_motion_and_posture_in_one_order_are_rejected(nao: Robot) -> None:
     library = Line.of(nao).controller.library
     with pytest.raises(BadInput, match="'x' has motion 'wave' and goes to Sit; give"):
         OutputSet(name="x", motion=library.motion("wave"), to="Sit")

@@ -1,4 +1,4 @@
-"""The built-in voice: the same each time, as long as its syllables, with vowels."""
+"""Built-in voice: deterministic, timed by syllables, with vowels."""
 
 import numpy as np
 import pytest
@@ -15,19 +15,19 @@ RATE = VOICE.sample_rate_hz
 
 
 def band(samples: np.ndarray, low_hz: float, high_hz: float) -> float:
-    """Share of the power that lies in a band."""
+    """Return the share of the power in a band."""
     hz, power = periodogram(samples, RATE)
     return float(power[(hz >= low_hz) & (hz < high_hz)].sum() / power.sum())
 
 
 def pitch_of(samples: np.ndarray) -> float:
-    """Pitch in Hz by the autocorrelation, between 80 and 200 Hz."""
+    """Return the pitch in Hz by autocorrelation, between 80 and 200 Hz."""
     r = np.correlate(samples, samples, "full")[len(samples) - 1 :]
     low, high = RATE // 200, RATE // 80
     return RATE / (low + int(np.argmax(r[low:high])))
 
 
-def test_it_is_a_voice() -> None:
+def test_syllable_voice_has_the_voice_interface() -> None:
     voice: Voice = VOICE
     assert voice.sample_rate_hz == 16000
 
@@ -41,13 +41,11 @@ def test_it_is_a_voice() -> None:
         ("Too hot! Please stop.", 0.4 + 0.4 + 0.4),
     ],
 )
-def test_it_takes_as_long_as_its_syllables_and_pauses(
-    text: str, length_s: float
-) -> None:
+def test_duration_is_that_of_syllables_and_pauses(text: str, length_s: float) -> None:
     assert len(VOICE.render(text)) == round(length_s * RATE)
 
 
-def test_the_same_text_is_the_same_sound() -> None:
+def test_same_text_gives_the_same_sound() -> None:
     text = "Hello, I stand up now. Shall I wave?"
     first = VOICE.render(text)
     VOICE.render("something else")
@@ -57,14 +55,14 @@ def test_the_same_text_is_the_same_sound() -> None:
 @pytest.mark.slow
 @given(st.text(max_size=20))
 @settings(max_examples=40)
-def test_any_text_with_a_letter_is_sound_within_full_scale(text: str) -> None:
+def test_any_text_with_a_letter_is_within_full_scale(text: str) -> None:
     samples = VOICE.render(f"{text} A")
     assert np.isfinite(samples).all()
     assert np.isclose(np.abs(samples).max(), 0.8)
     assert len(samples) % (RATE // 5) == 0
 
 
-def test_a_word_of_a_thousand_consonants_is_no_trouble() -> None:
+def test_word_of_many_consonants_is_spoken() -> None:
     assert len(VOICE.render("bcdfghjklm" * 300 + "a" + "npqrstvwxz" * 300)) == RATE // 5
 
 
@@ -77,7 +75,7 @@ def test_vowels_differ_by_their_formants() -> None:
     assert band(i, 1900, 3200) > 10 * band(a, 1900, 3200)
 
 
-def test_hissing_is_high_and_a_stop_is_silent_first() -> None:
+def test_hiss_is_high_and_a_stop_starts_with_silence() -> None:
     hiss = VOICE.render("sa")[:640]
     assert band(hiss, 4000, 7000) > 0.7
     stop = VOICE.render("ta")[:640]
@@ -85,7 +83,7 @@ def test_hissing_is_high_and_a_stop_is_silent_first() -> None:
     assert np.abs(stop[330:]).max() > 0.05
 
 
-def test_a_statement_falls_and_a_question_rises() -> None:
+def test_pitch_falls_in_a_statement_and_rises_in_a_question() -> None:
     n = RATE // 5
     said = VOICE.render("aa aa aa aa.").reshape(4, n)
     asked = VOICE.render("aa aa aa aa?").reshape(4, n)
@@ -94,7 +92,7 @@ def test_a_statement_falls_and_a_question_rises() -> None:
     assert pitch_of(asked[3][n // 2 :]) > pitch_of(said[3][n // 2 :]) + 30
 
 
-def test_a_pause_is_silent() -> None:
+def test_pause_is_silent() -> None:
     samples = VOICE.render("a, a")
     n = RATE // 5
     assert samples[:n].any()

@@ -1,4 +1,4 @@
-"""Syllables and pauses, against a count by hand."""
+"""Syllables and pauses, against a manual count."""
 
 import pytest
 from hypothesis import given
@@ -36,11 +36,11 @@ BY_HAND = {
 
 
 @pytest.mark.parametrize(("word", "count"), BY_HAND.items())
-def test_a_word_has_its_syllables(word: str, count: int) -> None:
+def test_number_of_syllables_of_a_word(word: str, count: int) -> None:
     assert len(syllables_of(word)) == count
 
 
-def test_consonants_go_to_the_syllable_where_they_are_said() -> None:
+def test_consonants_belong_to_the_syllable_that_they_start() -> None:
     assert syllables_of("robot") == (
         Syllable(onset="r", vowels="o", coda=""),
         Syllable(onset="b", vowels="o", coda="t"),
@@ -54,14 +54,14 @@ def test_consonants_go_to_the_syllable_where_they_are_said() -> None:
     assert syllables_of("queen")[0] == Syllable(onset="qu", vowels="e", coda="n")
 
 
-def test_marks_make_pauses_and_the_last_one_none() -> None:
+def test_punctuation_makes_pauses_except_at_the_end() -> None:
     phrases = phrases_of("Hello, I am a robot. Shall we stand up?")
     assert [len(phrase.syllables) for phrase in phrases] == [2, 5, 4]
     assert [phrase.pause_s for phrase in phrases] == [0.2, 0.4, 0.0]
     assert [phrase.is_question for phrase in phrases] == [False, False, True]
 
 
-def test_digits_are_said_one_by_one() -> None:
+def test_digits_are_spoken_one_by_one() -> None:
     (phrase,) = phrases_of("75 degrees")
     assert len(phrase.syllables) == 2 + 1 + 2  # seven five degrees
     (phrase,) = phrases_of("3²")
@@ -70,19 +70,19 @@ def test_digits_are_said_one_by_one() -> None:
     assert len(phrase.syllables) == 2
 
 
-def test_a_letter_of_another_alphabet_is_a_syllable() -> None:
+def test_letter_of_another_alphabet_is_one_syllable() -> None:
     (phrase,) = phrases_of("日本 Ä")
     assert [syllable.vowels for syllable in phrase.syllables] == ["a", "a", "a"]
 
 
 @pytest.mark.parametrize("text", ["", "  ", "...", "?!", "--", "_"])
-def test_marks_alone_are_nothing_to_say(text: str) -> None:
+def test_punctuation_alone_gives_no_phrase(text: str) -> None:
     assert phrases_of(text) == ()
 
 
 @pytest.mark.slow(covers=True)
 @given(st.text(max_size=60))
-def test_any_text_is_read(text: str) -> None:
+def test_any_text_gives_valid_syllables(text: str) -> None:
     for phrase in phrases_of(text):
         assert phrase.syllables
         for syllable in phrase.syllables:

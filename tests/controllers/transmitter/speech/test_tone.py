@@ -1,4 +1,4 @@
-"""A tone has one frequency, its length, and no clicks."""
+"""Tone: one frequency, exact length, no clicks."""
 
 import numpy as np
 import pytest
@@ -11,11 +11,11 @@ from tests.messages import Messages, each
 
 
 @pytest.mark.parametrize("frequency_hz", [110.0, 440.0, 1234.0, 7000.0])
-def test_the_spectrum_peaks_at_its_frequency(frequency_hz: float) -> None:
+def test_spectrum_peaks_at_the_frequency(frequency_hz: float) -> None:
     samples = tone(frequency_hz, 1.0)
     power = np.abs(np.fft.rfft(samples)) ** 2
-    assert np.argmax(power) == frequency_hz  # one line a hertz
-    low = max(int(frequency_hz) - 400, 0)  # what ends of 5 ms spread
+    assert np.argmax(power) == frequency_hz  # one bin per hertz
+    low = max(int(frequency_hz) - 400, 0)  # spread by the 5 ms ramps
     near = power[low : int(frequency_hz) + 401]
     assert near.sum() > 0.9999 * power.sum()
 
@@ -25,7 +25,7 @@ def test_the_spectrum_peaks_at_its_frequency(frequency_hz: float) -> None:
     length_s=st.floats(0.001, 2.0),
     rate_hz=st.sampled_from([16000, 22050, 44100]),
 )
-def test_a_tone_is_as_long_as_asked_and_within_full_scale(
+def test_tone_has_its_length_and_is_within_full_scale(
     frequency_hz: float, length_s: float, rate_hz: int
 ) -> None:
     samples = tone(frequency_hz, length_s, rate_hz)
@@ -36,7 +36,7 @@ def test_a_tone_is_as_long_as_asked_and_within_full_scale(
     assert samples[0] == samples[-1] == 0.0
 
 
-def test_between_its_ends_it_is_a_sine_of_full_scale() -> None:
+def test_tone_is_a_full_scale_sine_between_its_ramps() -> None:
     samples = tone(1000.0, 0.1)
     t = np.arange(80, 1520) / 16000
     assert_allclose(samples[80:1520], np.sin(2 * np.pi * 1000 * t), atol=1e-12)
@@ -44,7 +44,7 @@ def test_between_its_ends_it_is_a_sine_of_full_scale() -> None:
 
 def test_messages(messages: Messages) -> None:
     messages(
-        what_cannot_be_heard=each(
+        invalid_tone=each(
             tone,
             (0.0, 1.0),
             (8000.0, 1.0),

@@ -1,4 +1,4 @@
-"""What every voice holds, and what eSpeak NG adds."""
+"""Properties of every voice, and of eSpeak NG."""
 
 import subprocess
 import sys
@@ -28,7 +28,7 @@ def voice(request: pytest.FixtureRequest) -> Voice:
     return make_voice(request.param)
 
 
-def test_the_same_text_is_the_same_sound(voice: Voice) -> None:
+def test_same_text_gives_the_same_sound(voice: Voice) -> None:
     first = voice.render(SENTENCE)
     for text in ("something else", "Shh! 1 2 3", SENTENCE, "Oh?"):
         voice.render(text)
@@ -37,7 +37,7 @@ def test_the_same_text_is_the_same_sound(voice: Voice) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", VOICES)
-def test_another_process_says_it_so_too(name: str) -> None:
+def test_sound_is_the_same_in_another_process(name: str) -> None:
     code = (
         "from hashlib import sha256; "
         "from nao_testbed.controllers.transmitter.speech import make_voice; "
@@ -56,8 +56,8 @@ def test_another_process_says_it_so_too(name: str) -> None:
     assert len(said) == 1
 
 
-def test_it_speaks_four_to_six_syllables_a_second(voice: Voice) -> None:
-    """By hand: hel-lo I am a ro-bot and my left an-kle is hot, 14."""
+def test_voice_speaks_4_to_6_syllables_per_second(voice: Voice) -> None:
+    """Manual count: hel-lo I am a ro-bot and my left an-kle is hot, 14."""
     samples = voice.render(SENTENCE)
     sounding = np.flatnonzero(np.abs(samples) > 0.01)
     length_s = (sounding[-1] - sounding[0]) / voice.sample_rate_hz
@@ -73,8 +73,8 @@ def test_any_text_is_within_full_scale(name: str, text: str) -> None:
     assert 0.001 < np.abs(samples).max() <= 1.0
 
 
-def test_it_sounds_as_speech_does(voice: Voice) -> None:
-    """Most of its power is between 80 and 4000 Hz, and it has pauses."""
+def test_spectrum_and_pauses_are_those_of_speech(voice: Voice) -> None:
+    """Most power is between 80 and 4000 Hz, and there are pauses."""
     samples = voice.render("Stop! Stop now.")
     power = np.abs(np.fft.rfft(samples)) ** 2
     hz = np.fft.rfftfreq(len(samples), 1 / voice.sample_rate_hz)
@@ -84,13 +84,13 @@ def test_it_sounds_as_speech_does(voice: Voice) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "...", " \0 "])
-def test_nothing_to_say_is_refused(voice: Voice, text: str) -> None:
+def test_text_without_letters_is_rejected(voice: Voice, text: str) -> None:
     with pytest.raises(BadInput, match=r"nothing to say in .*; give a letter"):
         voice.render(text)
 
 
 @pytest.mark.parametrize("speaker", SPEAKERS)
-def test_no_speaker_remembers_what_it_said(speaker: str) -> None:
+def test_sound_does_not_depend_on_previous_texts(speaker: str) -> None:
     voice = EspeakVoice(speaker)
     texts = ("Hello", "Stand up", SENTENCE, "a b c", "Oh, ah, eh")
     first = [voice.render(text) for text in texts]
@@ -98,14 +98,14 @@ def test_no_speaker_remembers_what_it_said(speaker: str) -> None:
         assert_array_equal(voice.render(text), sound)
 
 
-def test_two_voices_do_not_mix() -> None:
+def test_two_voices_are_independent() -> None:
     one, two = EspeakVoice(), EspeakVoice("Hugo", "de")
     first = one.render("Guten Tag")
     assert not np.array_equal(two.render("Guten Tag")[:1000], first[:1000])
     assert_array_equal(one.render("Guten Tag"), first)
 
 
-def test_unknown_names_are_told() -> None:
+def test_unknown_names_are_reported() -> None:
     with pytest.raises(UnknownName, match=r"Voice 'espaek'.*Did you mean 'espeak'"):
         make_voice("espaek")
     with pytest.raises(UnknownName, match="Speaker 'Marvin' is not in the voices"):
@@ -114,7 +114,7 @@ def test_unknown_names_are_told() -> None:
         EspeakVoice(language="xx")
 
 
-def test_without_the_library_one_is_told_what_to_install(
+def test_missing_library_names_the_extra_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "espeakng_loader", None)
