@@ -264,7 +264,7 @@ behaviours:
   - {name: d, schema: move, with: {command: alone}}
 """
 
-WAY = """
+INITIAL_MOTION = """
 posture: Sit
 behaviours:
   - name: a
@@ -273,7 +273,7 @@ behaviours:
   - {name: b, schema: blink, needs: [Chest]}
 """
 
-WAY_TO = """
+MOTION_TO_POSTURE = """
 posture: Sit
 behaviours:
   - name: a
@@ -282,7 +282,7 @@ behaviours:
     needs: [Head, Left eye, Right eye, TTS]
 """
 
-NO_WAY_TO = """
+NO_MOTION_TO_POSTURE = """
 posture: LyingBack
 behaviours:
   - name: a
@@ -290,7 +290,7 @@ behaviours:
     with: {command: announce standing}  #! goes to Stand, the robot starts in LyingBack
 """
 
-VAIN = """
+UNAVAILABLE = """
 body: T14
 behaviours:
   - {name: a, schema: hold, needs: [Legs]}  #! which this body lacks
@@ -329,10 +329,10 @@ FILES = {
     "expectations": EXPECTATIONS,
     "library": LIBRARY,
     "joined": JOINED,
-    "way": WAY,
-    "way to a posture": WAY_TO,
-    "no way to a posture": NO_WAY_TO,
-    "vain": VAIN,
+    "initial motion": INITIAL_MOTION,
+    "motion to a posture": MOTION_TO_POSTURE,
+    "no motion to a posture": NO_MOTION_TO_POSTURE,
+    "unavailable": UNAVAILABLE,
     "owners": OWNERS,
 }
 
