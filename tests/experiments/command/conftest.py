@@ -32,7 +32,7 @@ from tests.processes import send_to_all
 ROOT = Path(__file__).resolve().parents[3]
 TWO_LEG = ROOT / "tests" / "data" / "two_leg"
 COMMAND_OF = functools.cache(typer.main.get_command)
-"""Typer makes all commands anew at each call, which takes longer than most calls."""
+"""Typer rebuilds all commands at each call, which takes longer than most calls."""
 
 
 @pytest.fixture
@@ -92,8 +92,7 @@ def run_here(walker_run: Path, here: Path) -> Path:
 def on_terminal(here: Path, monkeypatch: pytest.MonkeyPatch) -> OnTerminal:
     """Return a function that runs a command line on a pseudo-terminal.
 
-    The process that watches this one is there before: it stays, and would keep the
-    terminal that it was started on from closing.
+    Start the watching process before: it would otherwise keep the terminal open.
     """
     with kill_if_blocked(PATIENCE_S + GRACE_S + KILL_S):
         pass
@@ -134,7 +133,7 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def serial(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let sweeps run in this process, without physics."""
+    """Run sweeps in this process, without physics."""
 
     def work(trial: SweepTrial) -> TrialOutcome:
         return outcome(trial)

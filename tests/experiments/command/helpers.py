@@ -20,7 +20,7 @@ from studies.commands import app as studies
 
 @dataclass(frozen=True, kw_only=True)
 class Ran:
-    """What a command left behind."""
+    """Result of a command."""
 
     status: int
     out: str
@@ -31,10 +31,10 @@ Run: TypeAlias = Callable[[str], Ran]
 """Runs a command line in this process."""
 
 Launch: TypeAlias = Callable[[str], "subprocess.Popen[str]"]
-"""Starts it in a process of its own, which leads its own process group."""
+"""Starts it in a new process that leads its own process group."""
 
 OnTerminal: TypeAlias = Callable[[str, int], Ran]
-"""Runs a command line in this process on a terminal of so many columns."""
+"""Runs a command line in this process on a terminal of given width."""
 
 
 def all_commands() -> Iterator[tuple[str, Any]]:
@@ -53,7 +53,7 @@ def _commands_in(group: Any, *above: str) -> Iterator[tuple[str, Any]]:
 
 @contextlib.contextmanager
 def terminal(columns: int) -> Iterator[list[bytes]]:
-    """Let this process stand on a pseudo-terminal; collects what is shown on it.
+    """Run this process on a pseudo-terminal; collect its output.
 
     The file descriptors 0 to 2 and `sys.stdin`, `stdout` and `stderr` lead there, as
     they do for a person's command.
@@ -86,12 +86,12 @@ def terminal(columns: int) -> Iterator[list[bytes]]:
 
 
 def _read_all(master: int, seen: list[bytes]) -> None:
-    """Read until nobody holds the other end any more."""
+    """Read until the other end is closed."""
     with contextlib.suppress(OSError):
         while data := os.read(master, 65536):
             seen.append(data)
 
 
 def plain(text: str) -> str:
-    """Return what a terminal shows of a text, without colours and cursor moves."""
+    """Return the text that a terminal shows, without colours and cursor moves."""
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).replace("\r\n", "\n")

@@ -1,7 +1,7 @@
-"""Bad input: one message that says what, value, accepted, what to do; exit status 2.
+"""Bad input: one message with error, value, accepted values, remedy; exit status 2.
 
-The messages are compared whole, as they stand in `test_bad_input/`: they are part of
-what a user gets. `pytest --regen-all` writes them anew; the diff is reviewed.
+Whole messages are compared with `test_bad_input/`: they are part of the product.
+`pytest --regen-all` rewrites them; the diff is reviewed.
 """
 
 import shutil
@@ -86,7 +86,7 @@ CASES = """\
 --gui
 --gui --controllers fixed
 """
-"""Options of `nao-testbed heat`; TWO_LEG stands for the folder of that robot."""
+"""Options of `nao-testbed heat`; TWO_LEG is the folder of that robot."""
 
 
 PULLS = """\
@@ -137,10 +137,10 @@ def test_bad_input_ends_with_one_message_and_leaves_nothing(
     data_regression.check(said, basename=command.rsplit(maxsplit=1)[-1])
 
 
-def test_unknown_names_are_answered_with_all_that_are_known(
+def test_unknown_names_are_answered_with_the_known_ones(
     nao_testbed: Run, data_regression: DataRegressionFixture
 ) -> None:
-    """The one place that lists them; other snapshots say `all controllers`."""
+    """Only this snapshot lists them; others contain `all controllers`."""
     data_regression.check(known_names(), basename="known")
     for option, names in zip(
         ("--controllers fixd", "--posture PosInit"), known_names().values(), strict=True
@@ -152,7 +152,7 @@ def test_unknown_names_are_answered_with_all_that_are_known(
     "option",
     ["--minutes ten", "--seed 1.5", "--slope", "--frobnicate 1"],
 )
-def test_a_line_that_cannot_be_read_names_the_option(
+def test_an_unreadable_command_line_names_the_option(
     here: Path, nao_testbed: Run, option: str
 ) -> None:
     ran = nao_testbed(f"heat {option}")
@@ -183,7 +183,7 @@ def test_a_line_that_cannot_be_read_names_the_option(
         ),
     ],
 )
-def test_a_search_that_cannot_end_well_does_not_begin(
+def test_a_search_with_invalid_output_does_not_start(
     files: Path, nao_testbed: Run, options: str, message: str
 ) -> None:
     before = tree(files)
@@ -221,7 +221,7 @@ SPOILT = {
 
 @pytest.mark.parametrize("case", SPOILT.values(), ids=SPOILT.keys())
 @pytest.mark.parametrize("command", ["heat --posture Stand", "robot"])
-def test_a_spoilt_urdf_is_refused_at_its_line(
+def test_an_invalid_urdf_is_rejected_with_its_line(
     here: Path, nao_testbed: Run, command: str, case: tuple[str, str, str]
 ) -> None:
     old, new, message = case
@@ -237,7 +237,7 @@ def test_a_spoilt_urdf_is_refused_at_its_line(
 
 
 @pytest.mark.parametrize("command", ["heat", "study hand-guiding", "robot"])
-def test_every_command_explains_itself(nao_testbed: Run, command: str) -> None:
+def test_every_command_has_help(nao_testbed: Run, command: str) -> None:
     ran = nao_testbed(f"{command} --help")
     assert ran.status == 0
     assert f"nao-testbed {command}" in ran.out
@@ -246,7 +246,7 @@ def test_every_command_explains_itself(nao_testbed: Run, command: str) -> None:
 
 @pytest.mark.slow
 def test_bad_input_of_the_real_command(here: Path, launch: Launch) -> None:
-    """As a process: the same message, the same status, no traceback."""
+    """A process gives the same message and status, and no traceback."""
     done = launch("heat --posture PosInit")
     out, err = done.communicate(timeout=60)
     assert done.returncode == 2
@@ -273,7 +273,7 @@ NUMBER_OPTIONS = [
 
 
 @pytest.mark.parametrize("line", NUMBER_OPTIONS)
-def test_a_number_with_an_underscore_is_not_another_number(
+def test_a_number_with_an_underscore_is_rejected(
     here: Path, nao_testbed: Run, line: str
 ) -> None:
     ran = nao_testbed(line)
@@ -298,7 +298,7 @@ USAGE_ERRORS = {
 
 
 @pytest.mark.parametrize("line", USAGE_ERRORS)
-def test_a_usage_error_begins_and_ends_as_every_other_error(
+def test_a_usage_error_has_the_format_of_other_errors(
     here: Path, nao_testbed: Run, line: str
 ) -> None:
     ran = nao_testbed(line)
@@ -310,7 +310,7 @@ def test_a_usage_error_begins_and_ends_as_every_other_error(
     assert not tree(here)
 
 
-def test_what_the_naoqi_endpoint_needs_is_said(
+def test_naoqi_endpoint_lists_its_requirements(
     nao_testbed: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
@@ -320,8 +320,8 @@ def test_what_the_naoqi_endpoint_needs_is_said(
     assert "with Python 3.11 or 3.12 on Linux" in ran.err
 
 
-def test_every_number_option_is_a_plain_one() -> None:
-    """No command is registered past `experiments.common.options.Commands`."""
+def test_every_number_option_uses_the_plain_type() -> None:
+    """Every command is registered by `experiments.common.options.Commands`."""
     commands = [command for _, command in all_commands()]
     assert len(commands) > 15
     assert all(isinstance(command, PlainNumbers) for command in commands)

@@ -1,4 +1,4 @@
-"""A sweep that was broken off goes on, and gives the table of an unbroken one."""
+"""An interrupted sweep resumes and gives the table of an uninterrupted one."""
 
 import signal
 import subprocess
@@ -30,7 +30,7 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
 
 
 def break_off(process: "subprocess.Popen[str]", out: Path, how: signal.Signals) -> int:
-    """Send a signal when a trial is there; return how many were by then."""
+    """Send a signal after the first trial; return the number of trials by then."""
     trials = out / "trials"
     wait_for(lambda: trials.exists() and bool(list(trials.glob("*.json"))), process)
     send_to_all(process, how)
@@ -42,7 +42,7 @@ def break_off(process: "subprocess.Popen[str]", out: Path, how: signal.Signals) 
     "how",
     [KILL, signal.SIGTERM],
 )
-def test_a_sweep_that_was_ended_goes_on_to_the_same_table(
+def test_a_terminated_sweep_resumes_with_the_same_table(
     here: Path, launch: Launch, unbroken: DataFrame, how: signal.Signals
 ) -> None:
     (here / "short.yaml").write_text(SHORT, "utf-8")
@@ -56,7 +56,7 @@ def test_a_sweep_that_was_ended_goes_on_to_the_same_table(
     assert_frame_equal(frame.drop(columns=CLOCKS), unbroken.drop(columns=CLOCKS))
 
 
-def test_a_killed_sweep_is_shown_as_far_as_it_came(here: Path, launch: Launch) -> None:
+def test_a_killed_sweep_shows_its_finished_trials(here: Path, launch: Launch) -> None:
     (here / "short.yaml").write_text(SHORT, "utf-8")
     done = break_off(launch("sweep short.yaml --out out --jobs 1"), here / "out", KILL)
     process = launch("sweep --show out")

@@ -1,4 +1,4 @@
-"""People's own code that goes wrong: one sentence says whose and where."""
+"""Errors in third-party code: one sentence names the code and the line."""
 
 import json
 from collections.abc import Callable
@@ -28,7 +28,7 @@ WALKER = f"heat --robot {TWO_LEG} --posture Stand --minutes 0.01"
 
 
 class Raises(FixedStiffness):
-    """Goes wrong at one of the doors."""
+    """Raises in one of its methods."""
 
     def __init__(self, door: str) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ def theirs(monkeypatch: pytest.MonkeyPatch) -> None:
         ("reset", "raised in reset: KeyError: 'gain', at "),
     ],
 )
-def test_a_controller_that_raises_is_told_with_its_line(
+def test_a_controller_error_is_reported_with_line(
     here: Path, nao_testbed: Run, theirs: None, door: str, said: str
 ) -> None:
     ran = nao_testbed(f"{WALKER} --controllers theirs:{door}")
@@ -79,7 +79,7 @@ def test_a_controller_that_raises_is_told_with_its_line(
 
 
 class InThisProcess:
-    """Knows their controller, as a process of its own would by its entry point."""
+    """Registers their controller, as a new process does by its entry point."""
 
     was_killed = False
     has_ended = True
@@ -95,14 +95,14 @@ class InThisProcess:
         pass
 
 
-def test_of_two_robots_the_other_one_keeps_its_table(
+def test_the_other_robot_keeps_its_table(
     here: Path,
     nao_testbed: Run,
     theirs: None,
     undrawn: None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A run keeps its data, whatever stops one of its robots."""
+    """A run keeps its data if one of its robots stops."""
     monkeypatch.setattr(side_by_side, "Worker", InThisProcess)
     ran = nao_testbed(f"{WALKER} --controllers theirs:step,fixed --json run.json")
     assert ran.status == 1
@@ -147,7 +147,7 @@ def test_a_replay_keeps_the_traceback(
         assert "With --out DIR its traceback is kept." in line
 
 
-def test_a_controller_that_answers_nothing_is_told(
+def test_a_controller_returning_none_is_reported(
     nao_testbed: Run, theirs: None, undrawn: None
 ) -> None:
     ran = nao_testbed(f"{WALKER} --controllers theirs:nothing")
@@ -157,7 +157,7 @@ def test_a_controller_that_answers_nothing_is_told(
     )
 
 
-def test_a_sweep_tells_it_of_its_trial_and_runs_it_again(
+def test_a_sweep_reports_the_trial_and_repeats_it(
     here: Path, nao_testbed: Run, theirs: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def run(self: JoblibEngine, trials: object, _: object, on_result: object) -> None:
@@ -172,7 +172,7 @@ def test_a_sweep_tells_it_of_its_trial_and_runs_it_again(
     assert "repeats these trials" in ran.err
 
 
-def test_a_scenario_tells_it_too(
+def test_a_scenario_reports_it(
     here: Path, nao_testbed: Run, theirs: None, undrawn: None
 ) -> None:
     text = SCENARIO.replace("about:", 'controller: "theirs:step"\nabout:')

@@ -1,4 +1,4 @@
-"""Whoever hangs, and wherever: a signal ends the command, and what was done is kept."""
+"""Hanging code: a signal ends the command, and finished results are kept."""
 
 import signal
 import subprocess
@@ -46,9 +46,9 @@ pytestmark = pytest.mark.slow(covers=False)
 
 
 def end(process: "subprocess.Popen[str]", here: Path, number: signal.Signals) -> str:
-    """Send one signal when somebody hangs; return what was said.
+    """Send one signal when the command hangs; return its output.
 
-    It ends with the status of the signal, or killed.
+    The command ends with the status of the signal, or is killed.
     """
     hung = here / "hung"
     wait_for(lambda: hung.exists() or process.poll() is not None, process)
@@ -63,7 +63,7 @@ def end(process: "subprocess.Popen[str]", here: Path, number: signal.Signals) ->
 @pytest.mark.parametrize(
     ("name", "number"), [("swallows", signal.SIGTERM), ("computes", signal.SIGINT)]
 )
-def test_a_scenario_ends(
+def test_a_hanging_scenario_ends(
     here: Path, theirs: None, launch: Launch, name: str, number: signal.Signals
 ) -> None:
     (here / "hour.yaml").write_text(SCENARIO.format(name), "utf-8")
@@ -73,9 +73,7 @@ def test_a_scenario_ends(
     assert (here / "runs" / "hour" / "events.jsonl").read_text("utf-8")
 
 
-def test_a_scenario_that_is_killed_keeps_rows_and_events(
-    here: Path, launch: Launch
-) -> None:
+def test_a_killed_scenario_keeps_rows_and_events(here: Path, launch: Launch) -> None:
     (here / "hour.yaml").write_text(SCENARIO.format("fixed"), "utf-8")
     process, run = launch("scenario run hour.yaml"), here / "runs" / "hour"
     wait_for(lambda: bool(list(run.glob("part-*.parquet"))), process)
@@ -87,16 +85,14 @@ def test_a_scenario_that_is_killed_keeps_rows_and_events(
     assert kept.events
 
 
-def test_a_run_of_one_robot_ends_that_computes_in_c(
-    here: Path, theirs: None, launch: Launch
-) -> None:
+def test_a_run_that_hangs_in_c_ends(here: Path, theirs: None, launch: Launch) -> None:
     said = end(launch(LINE + "computes"), here, signal.SIGTERM)
     assert "code that did not return was killed with this process" in said
     assert read_run(here / "runs" / "heat" / "computes").state == "interrupted"
 
 
 @pytest.mark.parametrize("name", ["swallows", "computes"])
-def test_the_regression_kit_ends(here: Path, theirs: None, name: str) -> None:
+def test_a_hanging_regression_kit_ends(here: Path, theirs: None, name: str) -> None:
     (here / "test_theirs.py").write_text(PYTEST.format(name), "utf-8")
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", "-s", "-p", "no:cacheprovider"],
@@ -114,7 +110,9 @@ def test_the_regression_kit_ends(here: Path, theirs: None, name: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["told", "killed"])
-def test_live_robots_end(here: Path, theirs: None, launch: Launch, how: str) -> None:
+def test_hanging_live_robots_end(
+    here: Path, theirs: None, launch: Launch, how: str
+) -> None:
     pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
     line = f"live --robot {TWO_LEG} --no-browser --port 0 --controllers swallows,fixed"
     if how == "told":
@@ -140,8 +138,8 @@ def test_a_live_robot_that_crashes_is_named(
     assert "error: the process of controller 'crashes' was ended by SIGSEGV" in err
 
 
-def test_a_sweep_ends_and_goes_on(here: Path, theirs: None, launch: Launch) -> None:
-    """The table is that of an unbroken one, whose trials never hung."""
+def test_a_sweep_ends_and_resumes(here: Path, theirs: None, launch: Launch) -> None:
+    """The table equals that of a sweep whose trials never hung."""
     text = SHORT.replace('fixed, "constant:0.9"', "fixed, once")
     (here / "short.yaml").write_text(text, "utf-8")
     process = launch("sweep short.yaml --out broken --jobs 2")
@@ -156,7 +154,7 @@ def test_a_sweep_ends_and_goes_on(here: Path, theirs: None, launch: Launch) -> N
     assert_frame_equal(tables[0], tables[1])
 
 
-def test_a_sweep_goes_on_without_a_trial_that_hangs(
+def test_a_sweep_continues_without_a_hanging_trial(
     here: Path, theirs: None, launch: Launch
 ) -> None:
     text = SHORT.replace('fixed, "constant:0.9"', "fixed, computes, leaves")
@@ -169,7 +167,7 @@ def test_a_sweep_goes_on_without_a_trial_that_hangs(
     assert "the process of its controller 'leaves' ended 3 times (exit status 0)" in err
 
 
-def test_a_dry_run_names_who_ends_its_process(
+def test_a_dry_run_names_the_controller_that_exits(
     here: Path, theirs: None, launch: Launch
 ) -> None:
     (here / "short.yaml").write_text(

@@ -1,4 +1,4 @@
-"""`nao-testbed heat`: what is printed and written, and what the exit status says."""
+"""`nao-testbed heat`: output, files and exit status."""
 
 import json
 from pathlib import Path
@@ -24,12 +24,12 @@ TWO_LEG = Path(__file__).parents[2] / "data" / "two_leg"
 WALKER = f"heat --robot {TWO_LEG} --posture Stand --minutes 0.1"
 FAILS_AT_S = 0.5
 PATIENCE_S = 900.0
-"""Ends what hangs: a run of these takes a few seconds of an idle machine."""
+"""Timeout in s: such a run takes a few seconds on an idle machine."""
 FILES = {"heat.json", "robot.png", "temperatures.png", "effort.png"}
 
 
 class Failing(FixedStiffness):
-    """A third party's controller that goes wrong half a second into the run."""
+    """A third-party controller that fails half a second into the run."""
 
     def __init__(self, value: float) -> None:
         super().__init__()
@@ -47,13 +47,13 @@ def json_of(folder: Path) -> Any:
     return json.loads((folder / "heat.json").read_text(encoding="utf-8"))
 
 
-# -- a run that goes well -------------------------------------------------------------
+# -- a successful run -----------------------------------------------------------------
 
 
 @pytest.mark.slow
 @pytest.mark.requirement("ST-26")
-def test_another_robot_is_heated_and_drawn(here: Path, launch: Launch) -> None:
-    """A folder of data and no code: table, figures, picture, two trials, pure JSON."""
+def test_heat_runs_and_draws_another_robot(here: Path, launch: Launch) -> None:
+    """A robot folder without code gives table, figures, picture, trials, pure JSON."""
     process = launch(f"{WALKER} --misalign left_ankle=2 --json -")
     out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, err
@@ -67,7 +67,7 @@ def test_another_robot_is_heated_and_drawn(here: Path, launch: Launch) -> None:
     assert fixed["sim_s"] == pytest.approx(6.0)
     assert data["misalignment_deg"] == {"left_ankle": 2.0}
     assert data["settings"]["robot"] == "two_leg"
-    # The table went beside it, without progress and without the NAO's joints.
+    # The table went to stderr, without progress and without the NAO's joints.
     assert "left_ankle" in err
     assert "\x1b" not in err
     assert "\r" not in err
@@ -128,8 +128,8 @@ def test_a_long_path_is_printed_whole(here: Path, nao_testbed: Run) -> None:
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_a_motor_that_burns_is_null_in_json(here: Path, nao_testbed: Run) -> None:
-    """Copper beyond its runaway torque has no steady state; JSON knows no inf."""
+def test_a_burnt_motor_is_null_in_json(here: Path, nao_testbed: Run) -> None:
+    """Copper beyond its runaway torque has no steady state; JSON has no inf."""
     ran = nao_testbed(f"{WALKER} --controllers fixed --copper --misalign left_knee=12")
     assert ran.status in {0, 1}
     joints = json_of(here / "runs" / "heat")["trials"]["fixed"]["joints"]
@@ -141,10 +141,10 @@ def test_a_motor_that_burns_is_null_in_json(here: Path, nao_testbed: Run) -> Non
 
 @pytest.mark.scenario
 @pytest.mark.usefixtures("undrawn")
-def test_a_fall_is_drawn_as_it_ended(
+def test_a_fall_is_drawn_in_its_last_pose(
     here: Path, nao_testbed: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its last true pose, its ground, and when it fell."""
+    """The picture shows the last true pose, the ground and the time of the fall."""
     drawn: dict[str, Any] = {}
     monkeypatch.setattr(
         "nao_testbed.experiments.heat.figures.robot_picture.draw_robot_picture",
@@ -186,7 +186,7 @@ def test_a_fall_is_a_result_with_status_1(here: Path, nao_testbed: Run) -> None:
         (1.5, "stiffness of left_knee is 1.5; accepted: 0 to 1."),
     ],
 )
-def test_a_controller_that_asks_for_nonsense_is_stopped(
+def test_an_invalid_controller_output_stops_the_run(
     here: Path,
     nao_testbed: Run,
     monkeypatch: pytest.MonkeyPatch,
@@ -204,7 +204,7 @@ def test_a_controller_that_asks_for_nonsense_is_stopped(
 
 
 def engine_in_use() -> type[Engine]:
-    """Return the class of the engine that a command uses when none is named."""
+    """Return the class of the default engine of commands."""
     engine = make_engine(load_robot(TWO_LEG), WorldCfg())
     engine.close()
     return type(engine)
@@ -221,7 +221,7 @@ def test_a_nan_in_the_engine_stops_the_run_and_keeps_its_last_second(
     after_ticks = 700
     engine = engine_in_use()
     read_joints, calls = engine.read_joints, [0]
-    robots: list[Engine] = []  # the second one stands for the picture
+    robots: list[Engine] = []  # the second one draws the picture
 
     def broken(self: Engine, q: NDArray[np.float64], v: NDArray[np.float64]) -> None:
         read_joints(self, q, v)
@@ -243,11 +243,11 @@ def test_a_nan_in_the_engine_stops_the_run_and_keeps_its_last_second(
     assert last is not None
     assert np.isnan(last["q.right_knee"].iloc[-1])
     assert np.isfinite(last.iloc[:-1].to_numpy()).all()
-    assert np.isfinite(run.frame.to_numpy()).all(), "a NaN went into the record"
+    assert np.isfinite(run.frame.to_numpy()).all(), "the record contains a NaN"
 
 
 @pytest.mark.slow(covers=True)
-def test_a_nan_from_a_sensor_stops_the_controller_that_needs_it(
+def test_a_nan_from_a_sensor_stops_its_controller(
     here: Path, nao_testbed: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = engine_in_use()
@@ -270,7 +270,7 @@ def test_a_nan_from_a_sensor_stops_the_controller_that_needs_it(
 
 
 def stopped_run(here: Path, controller: str) -> RunFolder:
-    """Return the run of the only trial; the folder holds the report as ever."""
+    """Return the run of the only trial; check that the folder holds the report."""
     folder = here / "runs" / "heat"
     assert {path.name for path in folder.iterdir()} >= {*FILES, controller}
     return read_run(folder / controller)

@@ -1,4 +1,4 @@
-"""Controllers of others that exit, crash, hang or swallow signals, by entry points."""
+"""Third-party controllers that exit, crash, hang or ignore signals."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ DEEDS = {
     "sleeps": "hung(); time.sleep(600)",
     "swallows": "hung(); swallow()",
     "holds_lock": "hung(); re.match('(a+)+$', 'a' * 60 + 'b')",
-    "computes": "hung(); max(range(10**15))",  # in C, and heeds no signal there
+    "computes": "hung(); max(range(10**15))",  # in C, and ignores signals there
     "once": "Path('hung').exists() or (hung(), swallow())",
 }
 CODE = """
@@ -63,7 +63,7 @@ pytestmark = pytest.mark.slow(covers=False)
 
 @pytest.fixture
 def theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put a package with them on the path of processes that are started from now on."""
+    """Put a package with them on the path of new processes."""
     about = tmp_path / "site" / "theirs-1.0.dist-info"
     about.mkdir(parents=True)
     (about / "METADATA").write_text("Name: theirs\nVersion: 1.0\n", "utf-8")
@@ -87,7 +87,7 @@ def theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("crashes", ",fixed", "the process of controller 'crashes' was ended by SIGSE"),
     ],
 )
-def test_whoever_ends_itself_is_named_and_the_other_keeps_its_table(
+def test_an_exiting_controller_is_named_and_the_other_kept(
     here: Path, theirs: None, launch: Launch, name: str, other: str, said: str
 ) -> None:
     process = launch(LINE + name + other)
@@ -99,7 +99,7 @@ def test_whoever_ends_itself_is_named_and_the_other_keeps_its_table(
 
 
 @pytest.mark.parametrize("name", ["wanders", "threads"])
-def test_whoever_wanders_or_leaves_a_thread_keeps_its_run(
+def test_chdir_or_a_leftover_thread_does_not_lose_the_run(
     here: Path, theirs: None, launch: Launch, name: str
 ) -> None:
     process = launch(LINE + name)
@@ -141,7 +141,7 @@ def test_a_signal_ends_a_command_whose_controller_hangs(
         assert read_run(here / "runs" / "heat" / "sleeps").state.startswith("failed: s")
 
 
-def test_a_thread_that_stays_after_ctrl_c_holds_nobody(
+def test_a_leftover_thread_does_not_block_after_ctrl_c(
     here: Path, theirs: None, launch: Launch
 ) -> None:
     process = launch(LINE.replace("0.01", "600") + "threads")

@@ -1,4 +1,4 @@
-"""Ctrl-C and kill -9: every run folder opens, no process stays, nothing is untold."""
+"""Ctrl-C and kill -9: every run folder opens, no process remains, ends are reported."""
 
 import signal
 import subprocess
@@ -17,18 +17,18 @@ ROOT = Path(__file__).resolve().parents[3]
 TWO_LEG = ROOT / "tests" / "data" / "two_leg"
 LINE = f"heat --full --minutes 600 --robot {TWO_LEG} --posture Stand"
 PATIENCE_S = 120.0
-"""Nothing here takes longer, on a machine that is busy too."""
+"""Timeout in s, also on a busy machine."""
 IMPORTING_S = 0.4
-"""After the run folders were made: the workers import, which takes about a second."""
+"""Time after the run folders exist: the workers import for about a second."""
 STEPPING_S = 2.0
-"""Two workers that have computed for so long have recorded something."""
+"""CPU time in s after which two workers have recorded rows."""
 TRIALS = ("fixed", "smart")
 
 pytestmark = pytest.mark.slow
 
 
 def wait_for(what: Callable[[], bool], process: "subprocess.Popen[str]") -> None:
-    """Wait until something is so."""
+    """Wait until a condition holds."""
     end = time.monotonic() + PATIENCE_S
     while not what():
         if time.monotonic() > end:
@@ -47,7 +47,7 @@ def runs(here: Path) -> list[Run]:
 
 
 def group_is_empty(group: int) -> bool:
-    """Whether no process of a group is alive; a zombie counts as gone."""
+    """Return True if no process of a group is alive, zombies excluded."""
     listed = subprocess.run(
         ["ps", "-o", "stat=", "-g", str(group)],
         capture_output=True,
@@ -59,7 +59,7 @@ def group_is_empty(group: int) -> bool:
 
 @pytest.fixture
 def running(here: Path, launch: Launch) -> "subprocess.Popen[str]":
-    """Both trials step their physics."""
+    """Wait until both trials step their physics."""
     process = launch(LINE)
     wait_for(lambda: recording(here), process)
     enough_s = cpu_s(process.pid) + STEPPING_S
@@ -68,7 +68,7 @@ def running(here: Path, launch: Launch) -> "subprocess.Popen[str]":
 
 
 def cpu_s(group: int) -> float:
-    """Return what the processes of a group have computed for, in s."""
+    """Return the CPU time of a process group in s."""
     listed = subprocess.run(
         ["ps", "-e", "-o", "pgid=,cputimes="],
         capture_output=True,
@@ -136,7 +136,7 @@ def test_kill_9_leaves_folders_that_open(
 def test_workers_stop_when_their_parent_is_killed(
     here: Path, running: "subprocess.Popen[str]"
 ) -> None:
-    """No robot goes on for hours that nobody will hear of."""
+    """No orphaned worker continues for hours."""
     running.kill()
     wait_for(lambda: group_is_empty(running.pid), running)
     for run in runs(here):

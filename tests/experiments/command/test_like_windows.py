@@ -1,4 +1,4 @@
-"""Commands do their work where Python lacks what Windows lacks, see `like_windows`."""
+"""Commands work without the functions that Windows lacks, see `like_windows`."""
 
 import os
 import shlex
@@ -20,7 +20,7 @@ from tests.experiments.sweep.files import SHORT
 
 ROOT = Path(__file__).resolve().parents[3]
 LIKE_WINDOWS = os.pathsep.join([str(ROOT / "tests" / "like_windows"), str(ROOT)])
-"""Where Python looks first."""
+"""First folder of Python's path."""
 LATEST_S = 120.0
 ROBOT = "aux:walker?."
 SCENARIO = """\
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.slow(covers=False)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where commands run: beside a robot whose name is none for a file."""
+    """Working folder, with a robot whose name is no valid file name."""
     shutil.copytree(ROOT / "tests" / "data" / "two_leg", tmp_path / "robot")
     file = tmp_path / "robot" / "robot.yaml"
     text = file.read_text("utf-8").replace("name: two_leg\n", f"name: '{ROBOT}'\n")
@@ -68,8 +68,8 @@ def run(folder: Path, line: str) -> None:
     assert "Traceback" not in err
 
 
-def test_a_python_of_these_tests_lacks_it(folder: Path) -> None:
-    """Else they would show nothing."""
+def test_python_of_these_tests_lacks_it(folder: Path) -> None:
+    """Otherwise the tests would be void."""
     for line in (
         "import fcntl",
         "import os; os.fork",
@@ -101,7 +101,7 @@ def test_heat_and_its_report(folder: Path) -> None:
 
 
 def test_a_sweep_with_two_workers(folder: Path) -> None:
-    """Robots that settle once: here each trial settles anew."""
+    """Robots that settle once; here each trial settles again."""
     push = "push: {size_n: [1, 2], direction_deg: 0, at_s: 0.3}\n"
     (folder / "con..yaml").write_text(SHORT + push, "utf-8")
     run(folder, "sweep con..yaml --jobs 2")
@@ -124,7 +124,7 @@ def test_an_interrupt_is_passed_on_to_workers(folder: Path) -> None:
     line = "heat --robot robot --posture Stand --minutes 600 --out heat"
     with started(folder, line) as process:
         wait_until(lambda: len(list(folder.glob("heat/*/events.jsonl"))) == 2)
-        time.sleep(0.5)  # they are under way, or else it is as good
+        time.sleep(0.5)  # the workers run by then; earlier is fine too
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=LATEST_S)
     assert process.returncode == 130, out + err

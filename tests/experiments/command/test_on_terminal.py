@@ -1,4 +1,4 @@
-"""Commands on a terminal: what takes long shows how far it is, at every width."""
+"""Commands on a terminal: long commands show progress at every width."""
 
 import re
 from pathlib import Path
@@ -23,13 +23,13 @@ at_every_width = pytest.mark.parametrize("columns", [60, 80, 160])
 
 
 def shown(ran: Ran, pattern: str) -> list[str]:
-    """Return the lines on the screen, at any time, that match a pattern."""
+    """Return all lines ever shown that match a pattern."""
     lines = re.split(r"[\r\n]+", plain(ran.out))
     return [line.rstrip() for line in lines if re.search(pattern, line)]
 
 
 def fits(lines: list[str], columns: int) -> bool:
-    """Whether there are lines and none is broken."""
+    """Return True if there are lines and none is wrapped."""
     return bool(lines) and max(map(len, lines)) <= columns
 
 
@@ -49,7 +49,7 @@ def test_help_fits_the_screen(on_terminal: OnTerminal, line: str, columns: int) 
 
 
 @at_every_width
-def test_a_sweep_shows_its_progress(
+def test_a_sweep_shows_progress(
     here: Path, on_terminal: OnTerminal, serial: None, columns: int
 ) -> None:
     name = "ankles of many robots that stand"

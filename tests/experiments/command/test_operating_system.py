@@ -1,6 +1,6 @@
-"""What the operating system says ends a command in one sentence, never in a traceback.
+"""Errors of the operating system end a command in one sentence, without traceback.
 
-Names that are too long, and pipes and devices in the place of files, on both ends.
+Names that are too long, and pipes and devices in place of input and output files.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ TWO_LEG = Path(__file__).parents[2] / "data" / "two_leg"
 WALKER = f"heat --robot {TWO_LEG} --posture Stand --minutes 0.01 --controllers fixed"
 LONG = 300 * "x"
 PATIENCE_S = 120
-"""After which a command hangs, in s."""
+"""Time after which a command counts as hanging, in s."""
 Largest = Callable[[int], contextlib.AbstractContextManager[None]]
 
 INPUTS = (
@@ -66,7 +66,7 @@ OUTPUTS = (
 
 @pytest.fixture(autouse=True)
 def impatient() -> Iterator[None]:
-    """Let a command that hangs fail."""
+    """Fail a hanging command."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         pytest.fail(f"hangs for {PATIENCE_S} s")
@@ -80,7 +80,7 @@ def impatient() -> Iterator[None]:
 
 @pytest.fixture
 def files(here: Path) -> Path:
-    """Files that are right, and a pipe."""
+    """Valid files, and a pipe."""
     (here / "short.yaml").write_text(SCENARIO, "utf-8")
     (here / "sweep.yaml").write_text(SHORT, "utf-8")
     (here / "log.csv").write_text("time_s,temperature_degc\n0,30\n", "utf-8")
@@ -98,7 +98,7 @@ def assert_one_sentence(ran: Ran, status: int = 2) -> None:
 
 @pytest.mark.parametrize("line", INPUTS + OUTPUTS)
 @pytest.mark.parametrize("name", [LONG, "pipe"])
-def test_a_name_that_is_no_file_is_told(
+def test_an_invalid_file_name_is_reported(
     files: Path,
     nao_testbed: Run,
     undrawn: None,
@@ -113,25 +113,25 @@ def test_a_name_that_is_no_file_is_told(
         line += " --url http://127.0.0.1:1"
     ran = nao_testbed(line.format(name))
     assert_one_sentence(ran)
-    assert name[:60] in ran.err  # of one that is too long the beginning will do
+    assert name[:60] in ran.err  # the start of a too long name is enough
     assert set(files.rglob("*")) == before
 
 
 @pytest.mark.parametrize("line", INPUTS)
-def test_a_device_without_an_end_is_no_file(
+def test_an_endless_device_is_rejected(
     files: Path, nao_testbed: Run, line: str
 ) -> None:
     assert_one_sentence(nao_testbed(line.format("/dev/zero")))
 
 
-# -- a disc that is full ---------------------------------------------------------------
+# -- a full disk -----------------------------------------------------------------------
 
 
 @pytest.fixture
 def largest(monkeypatch: pytest.MonkeyPatch) -> Largest:
-    """Say how many bytes a file may have; joblib tries semaphores before.
+    """Return a function that limits file sizes; joblib tests semaphores before.
 
-    Only as long as the command runs: pytest, too, may write to a file.
+    The limit holds during the command only: pytest may write files too.
     """
     monkeypatch.setattr("tempfile._get_default_tempdir", lambda *_: "/tmp")
 
@@ -157,7 +157,7 @@ def largest(monkeypatch: pytest.MonkeyPatch) -> Largest:
         f"posture-search Stand --robot {TWO_LEG} --starts 1",
     ],
 )
-def test_results_are_shown_though_their_json_cannot_be_written(
+def test_results_are_shown_if_their_json_cannot_be_written(
     files: Path, nao_testbed: Run, undrawn: None, run_here: Path, line: str
 ) -> None:
     (files / "log.csv").write_text(
@@ -180,7 +180,7 @@ def test_results_are_shown_though_their_json_cannot_be_written(
         ("scenario run short.yaml", 12 << 10),
     ],
 )
-def test_a_run_that_the_disc_ends_keeps_what_it_has(
+def test_a_run_keeps_its_data_on_a_full_disk(
     files: Path,
     nao_testbed: Run,
     undrawn: None,
@@ -196,7 +196,7 @@ def test_a_run_that_the_disc_ends_keeps_what_it_has(
     assert (files / "made").is_dir()
 
 
-def test_a_sweep_that_the_disc_ends_goes_on_later(
+def test_a_sweep_resumes_after_a_full_disk(
     files: Path,
     nao_testbed: Run,
     serial: None,
@@ -210,7 +210,7 @@ def test_a_sweep_that_the_disc_ends_goes_on_later(
 
 
 @pytest.mark.parametrize("line", ["robot", "scenario schema", "scenario list"])
-def test_a_full_disc_behind_stdout_is_told(
+def test_full_disk_of_stdout_is_reported(
     here: Path, nao_testbed: Run, monkeypatch: pytest.MonkeyPatch, line: str
 ) -> None:
     with Path("/dev/full").open("w", encoding="utf-8") as full:
@@ -225,7 +225,7 @@ def test_a_full_disc_behind_stdout_is_told(
 
 @pytest.mark.parametrize("name", ["meta.json", "events.jsonl", "part-00000.parquet"])
 @pytest.mark.parametrize("command", ["replay", "report"])
-def test_a_pipe_in_a_run_folder_is_not_waited_for(
+def test_a_pipe_in_a_run_folder_does_not_block(
     run_here: Path, nao_testbed: Run, undrawn: None, name: str, command: str
 ) -> None:
     (run_here / name).unlink()

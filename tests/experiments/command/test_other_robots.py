@@ -26,7 +26,7 @@ expect: [{{never: {{fallen: true}}}}]
 
 @pytest.fixture
 def hopper(tmp_path: Path) -> Path:
-    """A folder of six joints without roles; no name in it is one of the NAO's."""
+    """A robot of six joints without roles and without names of the NAO."""
     folder = tmp_path / "hopper"
     shutil.copytree(TWO_LEG, folder)
     for path in folder.iterdir():
@@ -57,7 +57,7 @@ def test_a_robot_with_other_names_stands_and_is_reported(
         ("--protection robot", "robot 'hopper' has no thresholds of its own; add"),
     ],
 )
-def test_what_is_missing_is_named(
+def test_missing_parts_are_named(
     options: str, told: str, hopper: Path, nao_testbed: Run
 ) -> None:
     ran = nao_testbed(f"heat --robot {hopper} {options}")
@@ -78,7 +78,7 @@ def test_a_scenario_names_its_robot(
 
 
 @pytest.mark.slow
-def test_a_schema_that_needs_a_role_says_so(
+def test_a_schema_names_its_missing_role(
     hopper: Path, here: Path, nao_testbed: Run
 ) -> None:
     file = here / "short.yaml"

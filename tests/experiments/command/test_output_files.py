@@ -1,4 +1,4 @@
-"""No command writes over a file that nao-testbed did not make, unless it is told to."""
+"""Commands overwrite files of other programs only with --overwrite."""
 
 from pathlib import Path
 
@@ -55,7 +55,7 @@ OTHER_FILES = (
 )
 
 
-def test_all_commands_with_json_are_tried() -> None:
+def test_all_commands_with_json_are_covered() -> None:
     assert set(JSON_COMMANDS) == {
         words
         for words, command in all_commands()
@@ -66,7 +66,7 @@ def test_all_commands_with_json_are_tried() -> None:
 @pytest.mark.parametrize(
     "line", [f"{line} --json {{}}" for line in JSON_COMMANDS.values()] + [*OTHER_FILES]
 )
-def test_a_file_of_somebody_else_is_left_as_it_is(
+def test_a_foreign_file_is_not_overwritten(
     here: Path, nao_testbed: Run, line: str
 ) -> None:
     path = here / "precious.png"
@@ -79,14 +79,14 @@ def test_a_file_of_somebody_else_is_left_as_it_is(
 
 
 @pytest.mark.parametrize("word", ["list", "words", "schemas"])
-def test_a_folder_is_no_file_to_write(nao_testbed: Run, here: Path, word: str) -> None:
+def test_a_folder_is_no_output_file(nao_testbed: Run, here: Path, word: str) -> None:
     ran = nao_testbed(f"scenario {word} --json .")
     assert ran.status == 2
     assert ran.out == ""
     assert "give another file" in ran.err.lower()
 
 
-def test_overwrite_replaces_it_and_its_own_file_needs_no_word(
+def test_own_files_are_replaced_and_others_by_overwrite(
     here: Path, nao_testbed: Run
 ) -> None:
     path = here / "robot.json"
@@ -95,7 +95,7 @@ def test_overwrite_replaces_it_and_its_own_file_needs_no_word(
     written = path.read_text("utf-8")
     assert '"robot": "nao"' in written
     assert nao_testbed("robot --json robot.json").status == 0
-    path.write_text("", "utf-8")  # as of `mktemp`
+    path.write_text("", "utf-8")  # as made by `mktemp`
     assert nao_testbed("robot --json robot.json").status == 0
     assert path.read_text("utf-8") == written
 

@@ -17,7 +17,7 @@ STAND = f"heat --robot {TWO_LEG} --posture Stand --gear-friction 0 --minutes 0.0
 def test_a_policy_is_a_robot_of_the_heat_experiment(
     here: Path, nao_testbed: Run
 ) -> None:
-    """Alone without --controllers; with a short name in table, JSON and folder."""
+    """It runs alone without --controllers; table, JSON and folder have a short name."""
     done = nao_testbed(
         f"{STAND} --policy {balance(here)} --action-delay 0.001 --json out.json"
     )
@@ -45,7 +45,7 @@ def test_a_policy_is_a_robot_of_the_heat_experiment(
         ("--policy POLICY --robot nao", "is not in robot 'nao'"),
     ],
 )
-def test_what_cannot_be_run_is_one_sentence(
+def test_an_invalid_policy_gives_one_error_line(
     options: str, said: str, here: Path, nao_testbed: Run
 ) -> None:
     done = nao_testbed(f"{STAND} {options.replace('POLICY', balance(here))}")

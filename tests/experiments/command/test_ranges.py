@@ -1,4 +1,4 @@
-"""Each number on the command line has a range, and the refusal names it."""
+"""Each number on the command line has a range, and the error names it."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -26,7 +26,7 @@ ARGUMENTS = {
     "study example-log": "--out new.csv",
     "study example-logs": "run --out new",
 }
-"""What a command cannot do without."""
+"""Required options of commands."""
 
 
 def numbers() -> Iterator[tuple[str, str, type]]:
@@ -40,7 +40,7 @@ def numbers() -> Iterator[tuple[str, str, type]]:
 ALL = list(numbers())
 
 
-def test_each_number_has_a_range_and_each_range_its_number() -> None:
+def test_each_number_has_a_range_and_vice_versa() -> None:
     used, known = set(), dict(all_commands())
     for words, option, kind in ALL:
         accepted = known[words].range_of(words.removeprefix("study "), option)

@@ -1,4 +1,4 @@
-"""`nao-testbed replay`: what is printed and written, and what the exit status says."""
+"""`nao-testbed replay`: output, files and exit status."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ HEAT = (
 
 @pytest.mark.slow
 @pytest.mark.requirement("JD-18")
-def test_a_heat_experiment_is_replayed_as_it_was(
+def test_a_heat_experiment_is_replayed_exactly(
     nao_testbed: Run, undrawn: None, here: Path
 ) -> None:
     assert nao_testbed(f"{HEAT} --exact").status == 0
@@ -47,14 +47,14 @@ def test_a_heat_experiment_is_replayed_as_it_was(
 
 
 @pytest.mark.slow
-def test_a_rounded_recording_is_told_apart(nao_testbed: Run, undrawn: None) -> None:
+def test_a_rounded_recording_is_reported(nao_testbed: Run, undrawn: None) -> None:
     assert nao_testbed(HEAT).status == 0
     ran = nao_testbed("replay here/smart")
     assert ran.status == 0
     assert "Recorded with seven digits" in ran.out
 
 
-def test_what_cannot_be_replayed_is_bad_input(nao_testbed: Run, here: Path) -> None:
+def test_an_invalid_recording_is_bad_input(nao_testbed: Run, here: Path) -> None:
     ran = nao_testbed("replay nowhere")
     assert ran.status == 2
     assert ran.err.startswith("error: nowhere is not a run folder")

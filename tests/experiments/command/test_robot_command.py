@@ -1,4 +1,4 @@
-"""`nao-testbed robot`: what a robot is, and a robot of one's own."""
+"""`nao-testbed robot`: descriptions and copies of robots."""
 
 import json
 import shutil
@@ -100,14 +100,14 @@ def test_an_edited_copy_is_refused_until_its_urdf_is_written(
         ("robot --copy .", ". exists; give a folder that does not."),
     ],
 )
-def test_what_cannot_be_done_is_said(nao_testbed: Run, line: str, says: str) -> None:
+def test_invalid_requests_are_rejected(nao_testbed: Run, line: str, says: str) -> None:
     refused = nao_testbed(line)
     assert refused.status == 2
     assert says in refused.err
 
 
 def make_other(folder: Path) -> None:
-    """Write a robot whose links, joints and postures are named unlike the NAO's."""
+    """Write a robot with names of links, joints and postures unlike the NAO's."""
     shutil.copytree(TWO_LEG, folder)
     for name in ("postures.csv", "robot.yaml"):
         path = folder / name
@@ -120,18 +120,18 @@ LINES = {
     "live": "live --no-browser",
     "run": "run --address simulator --minutes 0.0005",
 }
-"""Each is right for the NAO as it stands; no engine is needed to tell that it is."""
+"""Commands that are valid for the NAO; checking them needs no engine."""
 
 
 @pytest.mark.parametrize("command", LINES)
-def test_another_robot_needs_no_option_that_the_nao_does_not(
+def test_another_robot_needs_no_additional_option(
     nao_testbed: Run,
     here: Path,
     undrawn: None,
     monkeypatch: pytest.MonkeyPatch,
     command: str,
 ) -> None:
-    """Nothing that a command takes by itself is for the NAO alone."""
+    """No default of a command is specific to the NAO."""
     make_other(here / "other")
     monkeypatch.setattr("studies.hand_guiding.pulls", lambda *_: ())
     monkeypatch.setattr(
@@ -141,7 +141,7 @@ def test_another_robot_needs_no_option_that_the_nao_does_not(
     assert ran.status == 0, ran.err
 
 
-def test_a_preset_that_does_not_fit_is_refused_where_it_is_asked_for(
+def test_an_explicit_preset_for_another_robot_is_rejected(
     nao_testbed: Run,
 ) -> None:
     refused = nao_testbed(f"live --no-browser --preset document --robot {TWO_LEG}")
@@ -149,7 +149,7 @@ def test_a_preset_that_does_not_fit_is_refused_where_it_is_asked_for(
     assert "preset 'document' is made for another robot" in refused.err
 
 
-def test_a_scenario_begins_in_a_posture_that_its_robot_has(here: Path) -> None:
+def test_a_scenario_starts_in_a_posture_of_its_robot(here: Path) -> None:
     make_other(here / "mine")
     (here / "own.yaml").write_text(SCENARIO, "utf-8")
     assert load_scenario(here / "own.yaml").posture == "Home"

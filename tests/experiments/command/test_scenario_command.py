@@ -1,4 +1,4 @@
-"""`nao-testbed scenario`: what a person sees, and the exit status."""
+"""`nao-testbed scenario`: output and exit status."""
 
 import json
 from pathlib import Path
@@ -35,14 +35,14 @@ def write(folder: Path, text: str) -> Path:
     return path
 
 
-def test_check_counts_what_is_in_a_right_file(here: Path, nao_testbed: Run) -> None:
+def test_check_counts_the_items_of_a_valid_file(here: Path, nao_testbed: Run) -> None:
     write(here, SHORT)
     ran = nao_testbed("scenario check short.yaml")
     assert (ran.status, ran.err) == (0, "")
     assert ran.out == "ok: 1 behaviour, 1 event, 2 expectations\n"
 
 
-def test_check_tells_all_that_is_wrong_and_where(here: Path, nao_testbed: Run) -> None:
+def test_check_reports_all_errors_with_lines(here: Path, nao_testbed: Run) -> None:
     write(here, SHORT.replace("HeadYaw", "HeadYw").replace("stop: a", "stop: b"))
     ran = nao_testbed("scenario check short.yaml")
     assert (ran.status, ran.out) == (2, "")
@@ -50,7 +50,7 @@ def test_check_tells_all_that_is_wrong_and_where(here: Path, nao_testbed: Run) -
     assert places == [["error", f"short.yaml:{line}"] for line in (5, 6, 8)]
 
 
-def test_check_goes_on_after_a_wrong_file(here: Path, nao_testbed: Run) -> None:
+def test_check_continues_after_an_error(here: Path, nao_testbed: Run) -> None:
     write(here, SHORT)
     ran = nao_testbed("scenario check none.yaml short.yaml")
     assert ran.status == 2
@@ -58,7 +58,7 @@ def test_check_goes_on_after_a_wrong_file(here: Path, nao_testbed: Run) -> None:
     assert ran.out.startswith("short.yaml: ok:")
 
 
-def test_check_tells_programs_of_each_file(here: Path, nao_testbed: Run) -> None:
+def test_check_writes_json_of_each_file(here: Path, nao_testbed: Run) -> None:
     write(here, SHORT)
     (here / "wrong.yaml").write_text(SHORT.replace("HeadYaw", "HeadYw"), "utf-8")
     ran = nao_testbed("scenario check short.yaml wrong.yaml none.yaml --json -")
@@ -96,7 +96,7 @@ def test_schemas_are_listed_with_their_parameters(nao_testbed: Run) -> None:
     assert "motion" in [one["name"] for one in told["move"]["parameters"]]
 
 
-def test_list_names_what_ships(nao_testbed: Run) -> None:
+def test_list_names_scenarios(nao_testbed: Run) -> None:
     ran = nao_testbed("scenario list")
     assert (ran.status, ran.err) == (0, "")
     rows = ran.out.splitlines()[2:]
@@ -110,7 +110,7 @@ def test_list_names_what_ships(nao_testbed: Run) -> None:
 
 
 @pytest.mark.parametrize("name", SCENARIOS.names())
-def test_every_scenario_that_ships_is_right(name: str, nao_testbed: Run) -> None:
+def test_every_shipped_scenario_is_valid(name: str, nao_testbed: Run) -> None:
     ran = nao_testbed(f"scenario check {name}")
     assert ran.status == 0, ran.err
 
@@ -141,7 +141,7 @@ def test_run_gives_a_verdict_a_figure_and_a_folder(
 
 
 @pytest.mark.scenario
-def test_run_says_by_its_status_that_an_expectation_is_broken(
+def test_a_failed_expectation_sets_the_exit_status(
     here: Path, nao_testbed: Run
 ) -> None:
     write(here, SHORT.replace("at_s: 0.1, holds", "at_s: 0.25, holds"))
@@ -153,7 +153,7 @@ def test_run_says_by_its_status_that_an_expectation_is_broken(
 
 @pytest.mark.slow
 @pytest.mark.scenario
-def test_several_files_are_run_and_told_to_others(here: Path, nao_testbed: Run) -> None:
+def test_several_files_give_json_and_junit(here: Path, nao_testbed: Run) -> None:
     (here / "good.yaml").write_text(SHORT, "utf-8")
     (here / "bad.yaml").write_text(SHORT.replace("at_s: 0.1,", "at_s: 0.25,"), "utf-8")
     ran = nao_testbed(
@@ -168,7 +168,7 @@ def test_several_files_are_run_and_told_to_others(here: Path, nao_testbed: Run) 
     assert [
         json.loads((f / "scenario.json").read_text("utf-8")) for f in folders
     ] == told["runs"]
-    assert ran.err.count("1 of 2 expectations hold") == 2  # by itself, and in the table
+    assert ran.err.count("1 of 2 expectations hold") == 2  # own line and table
     root = ElementTree.parse(here / "all.xml").getroot()
     counts = {key: root.get(key) for key in ("tests", "failures", "errors")}
     assert counts == {"tests": "8", "failures": "1", "errors": "0"}
@@ -185,7 +185,7 @@ def test_several_files_are_run_and_told_to_others(here: Path, nao_testbed: Run) 
 
 
 @pytest.mark.slow(covers=True)
-def test_a_run_for_each_controller_that_is_asked_for(
+def test_one_run_for_each_named_controller(
     here: Path, nao_testbed: Run, undrawn: None
 ) -> None:
     (here / "a.yaml").write_text(SHORT, "utf-8")
@@ -211,7 +211,7 @@ def test_a_run_for_each_controller_that_is_asked_for(
 @pytest.mark.parametrize(
     ("names", "said"), [("smrt", "Did you mean 'smart'"), ("smart,smart", "once")]
 )
-def test_a_controller_that_is_not_there_starts_nothing(
+def test_an_unknown_controller_starts_no_run(
     here: Path, nao_testbed: Run, names: str, said: str
 ) -> None:
     (here / "a.yaml").write_text(SHORT, "utf-8")
@@ -221,7 +221,7 @@ def test_a_controller_that_is_not_there_starts_nothing(
     assert not (here / "runs").exists()
 
 
-def test_junit_says_what_failed_and_what_had_no_turn() -> None:
+def test_junit_lists_failures_and_skipped_checks() -> None:
     result = ScenarioResult(
         name="odd \x1b[31m \ud800 & <name>",
         file="odd.yaml",
@@ -255,7 +255,7 @@ def test_run_takes_another_seed(here: Path, nao_testbed: Run) -> None:
     assert result["folder"] == "runs/short"
     again = nao_testbed("scenario run short.yaml --check-invariants --json -")
     assert "runs/short exists; this run goes to runs/short-2." in again.err
-    assert len(result["verdicts"]) == 2  # those of the file alone
+    assert len(result["verdicts"]) == 2  # only those of the file
     *_, invariants = json.loads(again.out)["verdicts"]
     assert invariants["expectation"] == "invariants of the trace"
     assert invariants["holds"]
@@ -275,7 +275,7 @@ def test_invariants_are_checked_when_asked(
     for options in ("", "--check-invariants", "--no-proof --check-invariants"):
         assert nao_testbed(f"scenario run wave {options}").status == 0
     assert [one.checks for one in asked] == [False, True, True]
-    assert [one.proves for one in asked] == [True, True, True]  # a check needs it whole
+    assert [one.proves for one in asked] == [True, True, True]  # needs the whole trace
 
 
 @pytest.mark.parametrize(
@@ -293,7 +293,7 @@ def test_invariants_are_checked_when_asked(
         ("scenario run far/away.yaml", "there is no file far/away.yaml"),
     ],
 )
-def test_bad_input_starts_nothing(
+def test_bad_input_starts_no_run(
     here: Path, nao_testbed: Run, line: str, problem: str
 ) -> None:
     write(here, SHORT.replace("schema: example", "schema: exmple"))
@@ -304,7 +304,7 @@ def test_bad_input_starts_nothing(
     assert not (here / "runs").exists()
 
 
-def test_words_are_all_that_a_writer_may_name(here: Path, nao_testbed: Run) -> None:
+def test_words_lists_all_names_for_scenarios(here: Path, nao_testbed: Run) -> None:
     ran = nao_testbed("scenario words --json words.json")
     assert (ran.status, ran.err) == (0, "")
     words = json.loads((here / "words.json").read_text("utf-8"))
@@ -336,7 +336,7 @@ def test_words_are_all_that_a_writer_may_name(here: Path, nao_testbed: Run) -> N
     assert not {"said", "motion_started", "event"} & lasting
 
 
-def test_words_of_another_robot_and_of_some_kinds(nao_testbed: Run) -> None:
+def test_words_takes_a_robot_and_kinds(nao_testbed: Run) -> None:
     ran = nao_testbed(f"scenario words motions postures --robot {TWO_LEG}")
     assert ran.status == 0, ran.err
     assert "Policies" not in ran.out

@@ -1,4 +1,4 @@
-"""`nao-testbed sweep`: what it asks, prints and writes; its exit status."""
+"""`nao-testbed sweep`: questions, output, files and exit status."""
 
 import json
 import signal
@@ -50,7 +50,7 @@ def work_here(monkeypatch: pytest.MonkeyPatch, work: Work) -> None:
     monkeypatch.setattr(JoblibEngine, "run", run)
 
 
-def test_a_dry_run_shows_and_starts_nothing(
+def test_a_dry_run_starts_no_trial(
     file: Path, here: Path, nao_testbed: Run, timed: dict[str, float]
 ) -> None:
     ran = nao_testbed("sweep short.yaml --dry-run")
@@ -81,7 +81,7 @@ def timed(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
         ((200.0, 10.0), 1, "about 10 min with 1 process"),
     ],
 )
-def test_a_dry_run_foretells_the_time_from_a_trial_of_each_controller(
+def test_a_dry_run_estimates_time_by_one_trial_per_controller(
     file: Path,
     nao_testbed: Run,
     timed: dict[str, float],
@@ -94,7 +94,7 @@ def test_a_dry_run_foretells_the_time_from_a_trial_of_each_controller(
     assert words in " ".join(ran.out.split())
 
 
-def test_a_dry_run_whose_trials_have_no_result_says_why(
+def test_a_dry_run_without_results_states_the_reason(
     file: Path, nao_testbed: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work_here(monkeypatch, lambda _: TrialOutcome.lost("no"))
@@ -117,7 +117,7 @@ def test_a_sweep_writes_its_summary_as_json(
 
 
 @pytest.mark.parametrize("option", ["--robots 3", "--out x", "--yes", "--dry-run"])
-def test_a_sweep_that_is_shown_does_not_run(
+def test_a_displayed_sweep_does_not_run(
     file: Path, here: Path, nao_testbed: Run, option: str
 ) -> None:
     ran = nao_testbed(f"sweep --show short.yaml {option}")
@@ -126,12 +126,14 @@ def test_a_sweep_that_is_shown_does_not_run(
     assert [path.name for path in here.iterdir()] == ["short.yaml"]
 
 
-def test_one_is_singular(here: Path, nao_testbed: Run, timed: dict[str, float]) -> None:
+def test_one_trial_is_singular(
+    here: Path, nao_testbed: Run, timed: dict[str, float]
+) -> None:
     (here / "one.yaml").write_text("name: one\ncontroller: fixed\n", "utf-8")
     assert "1 trial: 1 robot at 1 point" in nao_testbed("sweep one.yaml --dry-run").out
 
 
-def test_controllers_of_the_command_line_make_another_sweep(
+def test_controllers_on_the_command_line_make_a_new_sweep(
     file: Path, here: Path, nao_testbed: Run, serial: None
 ) -> None:
     ran = nao_testbed("sweep short.yaml --controllers smart,nudge --jobs 1 --out s")
@@ -150,7 +152,7 @@ def test_controllers_of_the_command_line_make_another_sweep(
     assert (wrong.status, "Did you mean 'smart'" in wrong.err) == (2, True)
 
 
-def test_a_trial_without_a_result_is_a_failure_and_a_fall_is_none(
+def test_a_missing_result_fails_but_a_fall_does_not(
     file: Path, in_this_process: None, nao_testbed: Run
 ) -> None:
     ran = nao_testbed("sweep short.yaml --jobs 1")
@@ -163,7 +165,7 @@ def test_a_trial_without_a_result_is_a_failure_and_a_fall_is_none(
 
 
 @pytest.mark.parametrize("robots", [5_000, 1_000_000_000])
-def test_very_many_trials_are_asked_about_before_anything_starts(
+def test_very_many_trials_need_a_confirmation(
     here: Path, nao_testbed: Run, timed: dict[str, float], robots: int
 ) -> None:
     (here / "many.yaml").write_text(f"{SHORT}robots: {robots}\n", "utf-8")
@@ -203,7 +205,7 @@ def test_a_bad_line_is_refused(
 @pytest.mark.parametrize(
     ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 )
-def test_a_stopped_sweep_has_its_table_and_no_process_stays(
+def test_a_stopped_sweep_has_its_table_and_no_process(
     here: Path, launch: Launch, number: signal.Signals, status: int
 ) -> None:
     (here / "long.yaml").write_text(f"{SHORT}robots: 500\n", "utf-8")
@@ -223,13 +225,13 @@ def test_a_stopped_sweep_has_its_table_and_no_process_stays(
     )
     assert 0 < done < 3000
     end = time.monotonic() + PATIENCE_S
-    while alive_in_group(process.pid):  # the last of them may still be ending
+    while alive_in_group(process.pid):  # the last process may still be ending
         assert time.monotonic() < end
         time.sleep(0.05)
 
 
 def alive_in_group(group: int) -> bool:
-    """Return whether a process of a group lives; zombies do not."""
+    """Return True if a process of a group is alive, zombies excluded."""
     listed = subprocess.run(
         ["ps", "-o", "stat=", "-g", str(group)],
         capture_output=True,
@@ -239,7 +241,7 @@ def alive_in_group(group: int) -> bool:
     return not all(state.startswith("Z") for state in listed.stdout.split())
 
 
-# -- words --------------------------------------------------------------------------
+# -- texts --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -252,11 +254,11 @@ def alive_in_group(group: int) -> bool:
         (1e9, "32 years"),
     ],
 )
-def test_times_are_said_as_people_say_them(seconds: float, words: str) -> None:
+def test_times_are_readable(seconds: float, words: str) -> None:
     assert duration_text(seconds) == words
 
 
-def test_progress_counts_what_ran_now_for_its_rate() -> None:
+def test_progress_rate_counts_new_trials_only() -> None:
     tally = Tally(total=100, done=60, skipped=40, fell=3, failed=0)
     assert progress_text(tally, 120.0) == "10.0/min, 4 min left, 3 fell or stopped"
     assert progress_text(Tally(total=100), 0.0) == ""
