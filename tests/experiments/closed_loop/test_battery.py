@@ -1,4 +1,4 @@
-"""What a battery has left after a run, against a sum by hand."""
+"""Battery charge after a run, against a sum by hand."""
 
 import numpy as np
 import pytest
@@ -23,25 +23,25 @@ def trial(setting: RobotSetting, seconds: float, posture: str) -> TrialResult:
 
 
 def heat_of_motors(result: TrialResult, robot: Robot) -> float:
-    """Return it in J; coupled joints share a motor and its heat."""
+    """Return the heat of the motors in J; coupled joints share a motor."""
     motors = [robot.joints[robot.joint_index(name)].motor for name in result.joints]
     heats = [joint.joule_loss_j for joint in result.joints.values()]
     return float(np.sum(list(dict(zip(motors, heats, strict=True)).values())))
 
 
 @pytest.mark.slow
-def test_a_battery_gives_what_computers_and_motors_take(nao: Robot) -> None:
+def test_battery_energy_is_that_of_computers_and_motors(nao: Robot) -> None:
     setting = RobotSetting(misalignment_deg={"LAnklePitch": 2.0})
     result = trial(setting, 4.0, "PoseInit")
     used_j = IDLE_W * 4.0 + heat_of_motors(result, nao) / EFFICIENCY
     assert result.battery_charge is not None
     left_j = CAPACITY_J * (1.0 - result.battery_charge)
-    assert left_j == pytest.approx(used_j, abs=0.1)  # it settles: hardly any work
+    assert left_j == pytest.approx(used_j, abs=0.1)  # little work
     assert result.battery_minutes is not None
     at_rest = (CAPACITY_J - used_j) / IDLE_W / 60.0
     assert result.legs_power_w is not None
     with_legs = (
         (CAPACITY_J - used_j) / (IDLE_W + result.legs_power_w / EFFICIENCY) / 60.0
     )
-    assert result.battery_minutes < with_legs < at_rest  # arms and head take some, too
+    assert result.battery_minutes < with_legs < at_rest  # arms and head use some too
     assert result.battery_minutes > 0.95 * with_legs

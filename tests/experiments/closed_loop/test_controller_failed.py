@@ -1,4 +1,4 @@
-"""A controller's error is told whatever it is made of."""
+"""A controller's error is reported for any exception class."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from nao_testbed.experiments.closed_loop.controller_failure import ControllerFai
 
 
 class NeitherError(Exception):
-    """Has neither a truth nor words."""
+    """Error whose `bool` and `str` raise."""
 
     def __bool__(self) -> bool:
         raise RuntimeError
@@ -15,7 +15,7 @@ class NeitherError(Exception):
         raise KeyboardInterrupt
 
 
-def test_an_error_without_a_truth_or_words_is_told_by_its_name() -> None:
+def test_an_error_without_truth_or_text_is_named_by_type() -> None:
     with pytest.raises(NeitherError) as raised:
         raise NeitherError
     failed = ControllerFailed("mine", "step 1", raised.value)

@@ -42,20 +42,20 @@ def test_a_limited_run_holds_its_limit_in_ampere(tmp_path: Path) -> None:
     assert frame[f"motor_torque.{KNEE}"].abs().max() <= 0.3001 * motor.torque_constant
 
 
-def test_a_controller_that_limits_current_does_and_is_recorded(tmp_path: Path) -> None:
+def test_a_current_limit_of_a_controller_is_recorded(tmp_path: Path) -> None:
     run(tmp_path / "run", "current:0.25", RobotSetting())
     frame = read_run(tmp_path / "run").frame
     assert np.allclose(frame[f"current_limit.{KNEE}"], 0.25)
     assert np.allclose(frame[f"limits.{KNEE}"].dropna(), 1.0)
 
 
-def test_a_run_without_has_no_column_of_it(tmp_path: Path) -> None:
+def test_a_run_without_limit_has_no_column(tmp_path: Path) -> None:
     run(tmp_path / "run", "fixed", RobotSetting())
     columns = read_run(tmp_path / "run").frame.columns
     assert not [name for name in columns if name.startswith("current_limit")]
 
 
 @pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf")])
-def test_a_setting_without_meaning_is_refused(value: float) -> None:
+def test_an_invalid_setting_is_rejected(value: float) -> None:
     with pytest.raises(BadInput, match="current limit of LKneePitch"):
         RobotSetting(current_limit_a={KNEE: value}).check(NAO)

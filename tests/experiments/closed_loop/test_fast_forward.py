@@ -1,4 +1,4 @@
-"""Fast-forward: when it may begin, and that it ends where full physics ends."""
+"""Fast-forward: its start condition, and agreement with full physics."""
 
 import dataclasses
 from pathlib import Path
@@ -31,7 +31,7 @@ JUMP_STEP_S = 1.0
 """Heat is advanced by this much between two looks at the protection."""
 ATOL_ROW_K = 2e-5  # rows keep seven digits
 ATOL_FALL_S = 0.1
-"""How long the limp robot takes to fall depends a little on how it stood."""
+"""Tolerance in s: the fall of the limp robot depends a little on its stance."""
 
 
 def steadiness(*blocks: float | list[float]) -> Steadiness:
@@ -69,7 +69,7 @@ def test_one_restless_motor_is_enough() -> None:
     assert not steadiness([1.0, 1.0], [1.0, 1.5], [1.0, 1.0]).is_steady()
 
 
-def test_what_was_before_the_last_three_blocks_is_forgotten() -> None:
+def test_only_the_last_three_blocks_count() -> None:
     watched = steadiness(9.0, 9.0, 1.0, 1.01, 1.02)
     assert watched.is_steady()
     assert watched.mean() == pytest.approx(1.01)
@@ -88,13 +88,13 @@ def test_blocks_are_copied() -> None:
 def test_a_smaller_spread_is_never_less_steady(
     blocks: list[float], shrink: float
 ) -> None:
-    """Blocks drawn towards their mean keep the mean, and the bound with it."""
+    """Blocks moved towards their mean keep the mean and its bound."""
     mean = float(np.mean(blocks))
     closer = [mean + shrink * (block - mean) for block in blocks]
     assert steadiness(*closer).worst() <= steadiness(*blocks).worst() + 1e-9
 
 
-def test_jumps_grow_while_nothing_changes_and_begin_anew() -> None:
+def test_jumps_grow_until_a_restart() -> None:
     length = JumpLength(CFG)
     assert [length.take() for _ in range(5)] == [60.0, 120.0, 240.0, 480.0, 480.0]
     length.restart()
@@ -117,7 +117,7 @@ def run_recorded(trials: list[TrialCfg], base: Path) -> tuple[TrialResult, Run]:
 
 
 def allowed_error(robot: Robot, fast: TrialResult, seconds: float) -> dict[str, float]:
-    """K, by joint: what a torque off by the bound heats wrongly (module docstring).
+    """Return the temperature error of a torque error at the bound, in K by joint.
 
     The mean square behind a temperature is inferred from it: heating is affine in it.
     """
@@ -138,7 +138,7 @@ def allowed_error(robot: Robot, fast: TrialResult, seconds: float) -> dict[str, 
 @pytest.mark.scenario
 @pytest.mark.requirement("ST-23")
 def test_a_stand_ends_as_with_full_physics(nao: Robot) -> None:
-    """Both controllers, a misaligned ankle: within the stated bound, joint by joint."""
+    """Both controllers, a misaligned ankle: each joint is within the stated bound."""
     ran = [
         run_side_by_side(plan(full=full, minutes=0.7), lambda *_: None)
         for full in (True, False)
@@ -157,7 +157,7 @@ def test_a_stand_ends_as_with_full_physics(nao: Robot) -> None:
 @pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("ST-4")
-def test_a_shut_down_inside_a_jump_comes_when_it_would_and_wakes_the_physics(
+def test_a_shut_down_in_a_jump_is_on_time_and_resumes_physics(
     tmp_path: Path,
 ) -> None:
     """The ankle starts 1 K below 80 °C; limp, the robot falls (ST-3)."""
@@ -193,10 +193,10 @@ def test_a_shut_down_inside_a_jump_comes_when_it_would_and_wakes_the_physics(
 @pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("ST-4")
-def test_a_status_that_leaves_the_torque_alone_lets_the_jumps_go_on(
+def test_jumps_continue_if_a_status_keeps_the_torque(
     tmp_path: Path,
 ) -> None:
-    """NAO's status 1 takes 15 % of a stiffness of which a third is used."""
+    """NAO's status 1 removes 15 % of a stiffness of which a third is used."""
     asked = {
         "minutes": 1.0,
         "controllers": ("fixed",),
@@ -219,7 +219,7 @@ def test_a_status_that_leaves_the_torque_alone_lets_the_jumps_go_on(
 
 @pytest.mark.slow(covers=True)
 def test_no_jump_before_the_robot_has_settled(tmp_path: Path) -> None:
-    """However steady it is: it stands still long before 8 s."""
+    """The robot is steady long before 8 s."""
     (trial,) = plan(full=False, minutes=0.2, controllers=("fixed",))
     later = dataclasses.replace(trial, fast_forward=FastForwardCfg(not_before_s=8.0))
     result, run = run_recorded([later], tmp_path)
@@ -229,7 +229,7 @@ def test_no_jump_before_the_robot_has_settled(tmp_path: Path) -> None:
 
 
 class Catching(FixedStiffness):
-    """Stiffness 1, as of a guard that catches a push all the time."""
+    """Stiffness 1, as from a guard that catches a push permanently."""
 
     def step(self, observation: Observation) -> Limits:
         return dataclasses.replace(super().step(observation), is_urgent=True)
@@ -237,7 +237,7 @@ class Catching(FixedStiffness):
 
 @pytest.mark.slow
 def test_no_jump_while_a_push_is_caught() -> None:
-    """A guard lowers its limits cycle by cycle: in a jump it would see none."""
+    """A guard lowers its limits in each cycle: a jump would skip these cycles."""
     (trial,) = plan(full=False, controllers=("fixed",), minutes=0.3)
     left_alone = run_trial(trial)
     caught = run_trial(trial, controller=Catching())
@@ -255,7 +255,7 @@ def jumping(tmp_path_factory: pytest.TempPathFactory) -> tuple[TrialResult, Run]
 def test_jumps_keep_the_rows_in_step_with_the_clock(
     jumping: tuple[TrialResult, Run],
 ) -> None:
-    """One row every 20 ms of physics and every second of a jump; none twice."""
+    """One row every 20 ms of physics and every second of a jump, without repeats."""
     result, run = jumping
     steps = np.diff(run.frame.index)
     is_jump = np.isclose(steps, 1.0)
@@ -263,10 +263,10 @@ def test_jumps_keep_the_rows_in_step_with_the_clock(
     assert is_jump.sum() == pytest.approx(result.sim_s - result.physics_s)
 
 
-def test_a_run_that_ends_in_a_jump_has_settled(
+def test_a_run_ending_in_a_jump_has_settled(
     jumping: tuple[TrialResult, Run],
 ) -> None:
-    """Its torques were steady, or there would have been no jump."""
+    """A jump requires steady torques."""
     result, run = jumping
     assert result.settled_s is not None
     assert result.settled_s <= begin_of(only(run, "fast-forward"))
@@ -275,7 +275,7 @@ def test_a_run_that_ends_in_a_jump_has_settled(
 def test_the_temperatures_of_a_jump_follow_from_its_rows(
     nao: Robot, jumping: tuple[TrialResult, Run]
 ) -> None:
-    """Each from the one before, with the motor torque that its row names."""
+    """Each follows from the previous one and the motor torque of its row."""
     _, run = jumping
     rows = run.frame.loc[begin_of(only(run, "fast-forward")) - 0.01 :]
     degc = rows[[f"true_temperature.{m}" for m in nao.motor_names]].to_numpy(float)
@@ -302,7 +302,7 @@ def begin_of(jump: Event) -> float:
     return begin_s
 
 
-def test_a_shift_that_goes_on_is_not_steady() -> None:
+def test_a_continuing_shift_is_not_steady() -> None:
     cfg = FastForwardCfg()
     steadiness = Steadiness(cfg)
     torques = np.full(3, 0.5)
@@ -323,10 +323,10 @@ def test_a_shift_that_goes_on_is_not_steady() -> None:
         (1.05, False, True),
     ],
 )
-def test_while_set_points_are_shifted_the_sum_has_no_trend(
+def test_steady_shifted_set_points_need_a_sum_without_trend(
     trend: float, is_shifted: bool, steady: bool
 ) -> None:
-    """In bounds, from half to half; each motor alone would be steady."""
+    """The trend between halves is bounded; each motor alone would be steady."""
     cfg = FastForwardCfg()
     steadiness = Steadiness(cfg)
     shift = np.array((0.0, 0.1)) if is_shifted else None

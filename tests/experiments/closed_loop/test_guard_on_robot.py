@@ -1,4 +1,4 @@
-"""The guard on the simulated robot: a push is caught, and nothing else is."""
+"""The guard on the simulated robot: only a push is caught."""
 
 from typing import Literal
 
@@ -15,7 +15,7 @@ from nao_testbed.sim.robot import SimulationCfg
 EngineName = Literal["pybullet", "mujoco"]
 NAO = load_robot()
 CYCLES_PER_CATCH = 150
-"""Two seconds of holding, one of letting go."""
+"""Two seconds of holding, one of lowering."""
 
 pytestmark = [pytest.mark.scenario, pytest.mark.slow]
 
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.scenario, pytest.mark.slow]
 def stand(
     controller: str, *pushes: Push, seconds: float, engine: EngineName = "pybullet"
 ) -> TrialResult:
-    """Return how one misaligned robot fared."""
+    """Return the result of one misaligned robot."""
     rng = np.random.default_rng(1)
     errors = {name: float(rng.uniform(-2.0, 2.0)) for name in NAO.leg_joints}
     simulation = SimulationCfg(
@@ -43,7 +43,7 @@ def stand(
 
 
 @pytest.mark.parametrize("controller", ["smart", "minheat"])
-def test_a_robot_that_is_pushed_is_caught_once_and_let_down(controller: str) -> None:
+def test_guard_catches_a_pushed_robot_once(controller: str) -> None:
     push = Push(at_s=4.0, force_n=(10.0, 0.0, 0.0))
     result = stand(controller, push, seconds=9.0)
     assert not result.fell
@@ -51,14 +51,14 @@ def test_a_robot_that_is_pushed_is_caught_once_and_let_down(controller: str) -> 
 
 
 @pytest.mark.parametrize("controller", ["smart", "minheat"])
-def test_a_robot_that_stands_is_left_alone(controller: str) -> None:
+def test_guard_ignores_a_standing_robot(controller: str) -> None:
     result = stand(controller, seconds=5.0)
     assert result.failure is None
     assert "CATCHING" not in result.flags
 
 
-def test_what_is_off_changes_nothing() -> None:
-    """Undisturbed, a guard is not to be noticed."""
+def test_an_idle_guard_has_no_effect() -> None:
+    """Without disturbance a guard has no effect."""
     guarded, document = (
         stand(name, seconds=5.0) for name in ("smart", "smart-document")
     )
@@ -67,18 +67,18 @@ def test_what_is_off_changes_nothing() -> None:
 
 @pytest.mark.parametrize(("engine", "newton"), [("pybullet", 7.0), ("mujoco", 8.0)])
 @pytest.mark.parametrize("controller", ["smart", "minheat"])
-def test_a_hand_that_leans_for_six_seconds_fells_nobody(
+def test_a_push_of_six_seconds_causes_no_fall(
     controller: str, engine: EngineName, newton: float
 ) -> None:
-    """The ankles give more than their limits allow, and so they may go on."""
+    """The ankles exceed their limits, which the guard allows to continue."""
     hand = Push(at_s=4.0, duration_s=6.0, force_n=(newton, 0.0, 0.0))
     result = stand(controller, hand, seconds=14.5, engine=engine)
     assert not result.fell
     assert result.flags["CATCHING"] >= 50 * (6 + 2)
 
 
-def test_a_try_to_lower_limits_under_a_hand_fells_nobody() -> None:
-    """After 20 s: the robot yields, has its limits back, and keeps them."""
+def test_lowering_limits_during_a_push_causes_no_fall() -> None:
+    """After 20 s the robot yields, gets its limits back and keeps them."""
     hand = Push(at_s=4.0, duration_s=30.0, force_n=(7.0, 0.0, 0.0))
     result = stand("smart", hand, seconds=35.0)
     assert not result.fell

@@ -1,4 +1,4 @@
-"""What the meter sums up, against times and heats worked out by hand."""
+"""The heat meter against crossing times and heats by hand."""
 
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -23,7 +23,7 @@ ATOL_CROSSING = 0.05
 
 
 class Story:
-    """A simulation whose temperatures are told beforehand."""
+    """A fake simulation with given temperatures."""
 
     def __init__(self, *start: float) -> None:
         self.time_s = 0.0
@@ -65,7 +65,7 @@ def test_only_the_first_crossing_counts() -> None:
     assert meter.reached_s.tolist() == [0.5]
 
 
-def test_what_starts_at_80_degrees_was_reached_at_once() -> None:
+def test_a_start_at_80_degrees_is_a_crossing_at_0_s() -> None:
     story = Story(80.0, 79.999)
     meter = story.meter()
     story.at(1.0, 80.5, 79.999)
@@ -118,10 +118,10 @@ def test_crossing_and_heat_of_a_constant_torque(stand: SimulatedRobot) -> None:
     assert hip.end_degc < hip.start_degc == 30.0
 
 
-def test_the_forecast_is_when_it_would_have_been_reached(
+def test_the_forecast_is_the_time_of_the_crossing(
     stand: SimulatedRobot,
 ) -> None:
-    """After 100 s of the same torque the forecast is the time of the whole run."""
+    """After 100 s of constant torque the forecast equals the time of the whole run."""
     tau = np.full(6, TORQUE)
     final = AMBIENT + R * (TORQUE / K) ** 2 / CONDUCTANCE
     expected = -CAPACITY / CONDUCTANCE * np.log((80.0 - final) / (30.0 - final))

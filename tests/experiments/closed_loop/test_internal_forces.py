@@ -1,4 +1,4 @@
-"""Legs push against each other in six ways, and in no others."""
+"""Internal forces of the legs have exactly six patterns."""
 
 import numpy as np
 import pytest
@@ -21,18 +21,18 @@ from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 
 NAO = load_robot()
 STAND = NAO.posture("PoseInit").angles
-ATOL_TORQUE = 1e-6  # N·m, and as much for each newton of internal force
+ATOL_TORQUE = 1e-6  # N·m, and per newton of internal force
 
 
 @given(seed=st.integers(0, 2**16), newtons=st.floats(0.0, 30.0))
 @settings(max_examples=30)
-def test_whatever_internal_forces_do_is_explained(seed: int, newtons: float) -> None:
-    """Forces that carry nothing, on top of the least: all of it comes back."""
+def test_all_internal_forces_are_found(seed: int, newtons: float) -> None:
+    """Internal forces added to the minimum are recovered completely."""
     rng = np.random.default_rng(seed)
     points = sole_points(NAO)
     dynamics = Dynamics(NAO, points)
     dynamics.update(STAND)
-    up = np.array([0.0, 0.0, 1.0])  # any direction: what carries nothing is the same
+    up = np.array([0.0, 0.0, 1.0])  # any direction: the internal part is the same
     problem = build_standing_problem(
         dynamics, NAO, up, np.arange(len(points)), loss=joule_loss(NAO)
     )
@@ -47,7 +47,7 @@ def test_whatever_internal_forces_do_is_explained(seed: int, newtons: float) -> 
     assert_allclose(split.least + split.internal, split.measured, atol=atol)
 
 
-def test_a_torque_that_no_internal_force_makes_is_left_over() -> None:
+def test_other_torques_remain_as_residual() -> None:
     """Eleven motors, six patterns: five directions stay unexplained."""
     zero = find_internal_forces(NAO, STAND, np.zeros(len(NAO.joints)))
     foreign = np.linalg.svd(zero.patterns.T)[2][-1]  # at right angles to all six
@@ -60,8 +60,8 @@ def test_a_torque_that_no_internal_force_makes_is_left_over() -> None:
     assert_allclose(split.internal, 0.0, atol=ATOL_TORQUE)
 
 
-def test_a_bad_ankle_in_the_engine_is_an_internal_force() -> None:
-    """The engine is the oracle: it knows nothing of six patterns."""
+def test_misaligned_ankle_in_engine_is_an_internal_force() -> None:
+    """The engine is an independent oracle."""
     cfg = SimulationCfg(misalignment_deg={"LAnklePitch": 1.5})
     sim = SimulatedRobot(NAO, cfg, "PoseInit")
     run_for(Loop(sim, FixedStiffness(), STAND), 3.0)
@@ -76,9 +76,9 @@ def test_a_bad_ankle_in_the_engine_is_an_internal_force() -> None:
     assert "with 6 internal forces" in words
 
 
-def test_angles_at_which_it_falls_are_refused() -> None:
+def test_unbalanced_angles_are_rejected() -> None:
     q = STAND.copy()
     for side in "LR":
-        q[NAO.joint_index(f"{side}AnklePitch")] -= 0.9  # it leans far back
+        q[NAO.joint_index(f"{side}AnklePitch")] -= 0.9  # leans far back
     with pytest.raises(BadInput, match="no forces at the soles balance"):
         find_internal_forces(NAO, q, np.zeros(len(NAO.joints)))

@@ -1,4 +1,4 @@
-"""The legs' power, the least possible, and when a power has settled."""
+"""The legs' power, its minimum, and its settling time."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ NAO = load_robot()
 
 
 def test_power_is_resistance_times_current_squared() -> None:
-    """A knee with 1 N·m takes 1 / K A; a head's motor does not count."""
+    """A knee with 1 N·m draws 1 / K A; head motors do not count."""
     legs, mean_square = LegsPower(NAO), np.zeros(len(NAO.motors))
     knee = NAO.motors[NAO.motor_names.index("LKneePitch")].one_node
     mean_square[NAO.motor_names.index("LKneePitch")] = 1.0
@@ -41,12 +41,12 @@ def test_before_any_physics_there_is_no_power() -> None:
     [
         ([9.0, 4.0, 1.0, 1.02, 0.99, 1.0], 3.0),
         ([1.0, 1.0, 1.0, 1.0], 1.0),
-        ([9.0, 4.0, 1.0, 1.0, 1.0], None),  # who knows whether it goes on
+        ([9.0, 4.0, 1.0, 1.0, 1.0], None),  # not known to continue
         ([0.01, 0.04, 0.02, 0.03], 1.0),  # all within 0.05 W
         ([1.0], None),
     ],
 )
-def test_settled_is_from_when_on_it_stays(
+def test_settled_time_is_the_last_entry_into_the_band(
     powers: list[float], settled_s: float | None
 ) -> None:
     legs, knee = LegsPower(NAO), NAO.motor_names.index("LKneePitch")
@@ -58,8 +58,8 @@ def test_settled_is_from_when_on_it_stays(
     assert legs.settled_s() == settled_s
 
 
-def test_a_power_that_is_held_settles_too() -> None:
-    """A short run of which all but some seconds are fast-forwarded."""
+def test_a_fast_forwarded_power_settles() -> None:
+    """Most of this short run is fast-forwarded."""
     legs = LegsPower(NAO)
     legs.hold(1.0)  # nothing to hold yet
     legs.add(2.0, np.full(len(NAO.motors), 4.0))
@@ -71,21 +71,21 @@ def test_a_power_that_is_held_settles_too() -> None:
     assert legs.last_w == before
 
 
-def test_the_least_of_a_level_robot_is_that_of_its_posture() -> None:
+def test_minimum_of_a_level_robot_is_that_of_its_posture() -> None:
     """0.550 W in PoseInit, by the cone programme at the angles of the table."""
     sim = SimulatedRobot(NAO, SimulationCfg(), "PoseInit")
     try:
         least = least_powers(sim)
         assert least is not None
-        assert_allclose(least.without_gears_w, 0.550, rtol=0.03)  # it has sunk a little
+        assert_allclose(least.without_gears_w, 0.550, rtol=0.03)  # sunk a little
         assert least.with_gears_w is not None
         assert_allclose(least.with_gears_w, 0.290, rtol=0.05)
     finally:
         sim.close()
 
 
-def test_the_least_of_a_robot_with_a_payload_carries_it_too() -> None:
-    """A weight over both soles adds to the knees as to the ground: quadratic in it."""
+def test_minimum_of_a_robot_includes_its_payload() -> None:
+    """A weight over both soles loads the knees: power is quadratic in it."""
     powers = []
     for mass_kg in (1e-3, 2.0):
         load = Payload(link="torso", mass_kg=mass_kg)
@@ -100,12 +100,12 @@ def test_the_least_of_a_robot_with_a_payload_carries_it_too() -> None:
     below = ("LTibia", "LAnklePitch", "l_ankle")
     carried = NAO.total_mass - 2.0 * sum(
         link.mass for link in NAO.links if link.name in below
-    )  # what the knees bear
+    )  # load of the knees
     assert_allclose(powers[1] / powers[0], (1.0 + 2.0 / carried) ** 2, rtol=0.1)
 
 
-def test_gears_help_by_the_friction_that_they_have() -> None:
-    """A tenth of it helps a little, none of it not at all."""
+def test_gears_help_by_their_friction() -> None:
+    """A tenth of the friction helps a little, zero friction does not."""
     helps = []
     for scale in (0.0, 0.1):
         cfg = SimulationCfg(servo=ServoCfg(friction_scale=scale))
@@ -122,8 +122,8 @@ def test_gears_help_by_the_friction_that_they_have() -> None:
 
 
 @pytest.mark.slow
-def test_of_each_motor_the_least_is_that_of_all_legs_together() -> None:
-    """An ankle that is off by 2° heats itself and its knee; the head never counts."""
+def test_minima_of_motors_are_those_of_the_joint_optimum() -> None:
+    """An ankle misaligned by 2° heats itself and its knee; the head is excluded."""
     cfg = SimulationCfg(misalignment_deg={"LAnklePitch": 2.0})
     sim = SimulatedRobot(NAO, cfg, "PoseInit")
     try:
@@ -142,7 +142,7 @@ def test_of_each_motor_the_least_is_that_of_all_legs_together() -> None:
         assert least_w[ankle] < 0.5 * lost_w[ankle]
         assert least_w.sum() < lost_w.sum()
         assert least_w[NAO.motor_index("HeadYaw")] == 0.0
-        sim.set_misalignment("LAnklePitch", 0.0)  # the same solver, asked again
+        sim.set_misalignment("LAnklePitch", 0.0)  # the same solver
         for _ in range(200):
             loop.cycle()
         above_w = standing.loss * sim.mean_square - standing.least_w()
@@ -152,7 +152,7 @@ def test_of_each_motor_the_least_is_that_of_all_legs_together() -> None:
 
 
 def test_a_joint_at_its_stop_needs_no_motor() -> None:
-    """A misaligned robot that crouches: an ankle and a knee come to lie on theirs."""
+    """In a misaligned crouching robot an ankle and a knee rest on their stops."""
     errors = {"LAnklePitch": -1.5, "RKneePitch": 1.5}
     sim = SimulatedRobot(NAO, SimulationCfg(misalignment_deg=errors), "Crouch")
     try:
@@ -168,7 +168,7 @@ def test_a_joint_at_its_stop_needs_no_motor() -> None:
         sim.close()
 
 
-def test_a_robot_that_no_friction_holds_has_no_least() -> None:
+def test_a_sliding_robot_has_no_minimum() -> None:
     world = WorldCfg(slope_deg=4.0)
     sim = SimulatedRobot(NAO, SimulationCfg(world=world), "PoseInit")
     try:

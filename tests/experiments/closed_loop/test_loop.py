@@ -1,4 +1,4 @@
-"""The closed loop: set-points on the way to a posture, one decision a cycle."""
+"""The closed loop: set-points of a path to a posture, one decision per cycle."""
 
 from collections.abc import Iterator
 
@@ -28,7 +28,7 @@ BAD_ANKLE = {"LAnklePitch": 2.0}
 
 
 class Counting(ConstantStiffness):
-    """Remembers when it was asked, and what the set-points were."""
+    """Controller that records call times and set-points."""
 
     def __init__(self) -> None:
         super().__init__(0.7)
@@ -42,8 +42,8 @@ class Counting(ConstantStiffness):
 
 
 @pytest.mark.parametrize("name", [*BUILT_IN, *VARIANTS])
-def test_the_nao_stands_under_every_controller_of_ours(name: str) -> None:
-    """One short closed loop of each; long ones are slow tests of the experiments."""
+def test_nao_stands_under_every_controller(name: str) -> None:
+    """One short closed loop of each; long loops are slow tests of the experiments."""
     nao = load_robot()
     argument = {"constant": ":0.7", "current": ":0.9"}.get(name, "")
     controller = make_controller(name + argument)
@@ -62,7 +62,7 @@ def test_the_nao_stands_under_every_controller_of_ours(name: str) -> None:
     if expected is not None:
         assert_allclose(seen.stiffness, expected, atol=1e-12)
     elif name in {"smart", "smart-full"}:
-        assert (seen.stiffness[legs] < 1.0).all(), "it asks for less than all"
+        assert (seen.stiffness[legs] < 1.0).all(), "stiffness must be below 1"
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def stand(two_leg: Robot) -> Iterator[SimulatedRobot]:
 
 
 @given(start=angles, goal=angles, time_s=st.floats(-1.0, 5.0))
-def test_the_way_stays_between_start_and_goal(
+def test_path_stays_between_start_and_goal(
     start: float, goal: float, time_s: float
 ) -> None:
     (way,) = approach(np.array([start]), np.array([goal]), time_s)
@@ -83,14 +83,14 @@ def test_the_way_stays_between_start_and_goal(
 @pytest.mark.parametrize(
     ("u", "s"), [(-1.0, 0.0), (0.0, 0.0), (0.25, 0.15625), (0.5, 0.5), (2.0, 1.0)]
 )
-def test_the_way_follows_its_cubic(u: float, s: float) -> None:
+def test_path_follows_its_cubic(u: float, s: float) -> None:
     """s = 3 u² - 2 u³ in [0, 1]: 5/32 at a quarter of the time."""
     start, goal = np.array([1.0, -1.0]), np.array([3.0, 0.5])
     way = approach(start, goal, u * APPROACH_TIME)
     assert_allclose(way, start + s * (goal - start), rtol=0.0, atol=1e-15)
 
 
-def test_the_way_begins_and_ends_at_rest() -> None:
+def test_path_starts_and_ends_at_rest() -> None:
     h = 1e-6
 
     def speed(time_s: float) -> float:
@@ -111,7 +111,7 @@ def test_the_controller_decides_once_every_20_ms(stand: SimulatedRobot) -> None:
     assert (stand.read().stiffness == 0.7).all()
 
 
-def test_the_posture_is_reached_in_time_and_then_left_alone(
+def test_posture_is_reached_in_time_and_then_not_written(
     stand: SimulatedRobot,
 ) -> None:
     goal = stand.robot.posture("Straight").angles
@@ -129,7 +129,7 @@ def test_the_posture_is_reached_in_time_and_then_left_alone(
 
 
 def test_set_points_stay_inside_the_joints_ranges(two_leg: Robot) -> None:
-    """A misaligned encoder reads beyond the stop; the set-points do not go there."""
+    """A misaligned encoder reads beyond the stop; set-points stay in the range."""
     beyond = SimulationCfg(misalignment_deg={"left_knee": 60.0})
     sim = SimulatedRobot(two_leg, beyond, "Straight")
     try:
@@ -145,7 +145,7 @@ def test_set_points_stay_inside_the_joints_ranges(two_leg: Robot) -> None:
 
 
 class Shifting(Counting):
-    """Asks for a shift between two times."""
+    """Controller that requests a shift between two times."""
 
     def __init__(self, shift: NDArray[np.float64]) -> None:
         super().__init__()
@@ -157,7 +157,7 @@ class Shifting(Counting):
         return Limits(stiffness=limits.stiffness, shift=self.wanted if on else None)
 
 
-def test_a_shift_is_added_to_the_posture_and_taken_back(stand: SimulatedRobot) -> None:
+def test_a_shift_is_added_to_the_posture_and_removed(stand: SimulatedRobot) -> None:
     robot = stand.robot
     shift = np.deg2rad(np.linspace(-1.0, 1.0, len(robot.joints)))
     controller = Shifting(shift)

@@ -1,4 +1,4 @@
-"""`minheat` on the simulated robot: cooler, within its bounds, and it stays up."""
+"""`minheat` on the simulated robot: cooler, within its bounds, without a fall."""
 
 from collections.abc import Callable
 
@@ -63,7 +63,7 @@ def power(result: TrialResult) -> float:
     return result.legs_power_w
 
 
-def test_a_misaligned_robot_on_a_slope_ends_near_the_least(cooled: TrialResult) -> None:
+def test_misaligned_robot_on_a_slope_ends_near_minimum(cooled: TrialResult) -> None:
     fixed = stand("fixed", seconds=8.0)
     assert power(cooled) <= 0.15 * power(fixed)
     assert cooled.least_power_w is not None
@@ -79,7 +79,7 @@ def test_it_settles_in_time_and_within_three_degrees(cooled: TrialResult) -> Non
 
 
 @pytest.mark.parametrize("force_n", [(5.0, 0.0, 0.0), (0.0, -5.0, 0.0)])
-def test_a_push_neither_fells_it_nor_heats_it(
+def test_a_push_causes_no_fall_and_no_heat(
     force_n: tuple[float, float, float],
 ) -> None:
     pushed = stand("minheat", seconds=18.0, pushes=(Push(at_s=9.0, force_n=force_n),))
@@ -91,7 +91,7 @@ def test_a_push_neither_fells_it_nor_heats_it(
     ("posture", "slope_deg", "friction"),
     [("StandInit", 5.0, 0.7), ("Stand", -3.0, 0.25)],
 )
-def test_other_postures_steep_slopes_and_smooth_floors(
+def test_power_is_halved_on_other_postures_and_floors(
     posture: str, slope_deg: float, friction: float
 ) -> None:
     setting = {"posture": posture, "slope_deg": slope_deg, "friction": friction}
@@ -100,7 +100,7 @@ def test_other_postures_steep_slopes_and_smooth_floors(
     assert power(result) < 0.5 * power(fixed)
 
 
-def test_a_robot_that_lies_is_left_alone() -> None:
+def test_a_lying_robot_is_ignored() -> None:
     result = stand("minheat", posture="LyingBelly", slope_deg=0.0, seconds=5.0)
     assert result.failure is None
     assert result.largest_shift_deg == 0.0

@@ -1,4 +1,4 @@
-"""What the soles of the simulated robot, which rattle and round, make of a payload."""
+"""Payload estimate from noisy, quantised soles of the simulated robot."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.scenario, pytest.mark.slow]
 def carried(
     payload: str | None, mass_kg: float
 ) -> tuple[tuple[float, ...], FloatArray]:
-    """Return the signals of a robot that stands with a payload, and its angles."""
+    """Return the signals and angles of a robot standing with a payload."""
     loads = {payload: mass_kg} if payload else {}
     sim = SimulatedRobot(NAO, RobotSetting(payload_kg=loads).simulation(), "PoseInit")
     controller = make_controller("smart-payload")
@@ -37,16 +37,16 @@ def test_two_kilograms_on_the_back_are_found() -> None:
 
 
 @pytest.mark.requirement("ST-29")
-def test_half_a_kilogram_in_a_hand_is_found_where_the_hand_is() -> None:
+def test_half_a_kilogram_in_a_hand_is_located_at_the_hand() -> None:
     link = next(link for link in NAO.links if link.name == "l_wrist")
     hand = ExternalLoad(name="cup", link="l_wrist", position=link.com, upward_newton=0)
     dynamics = Dynamics(NAO, [hand])
     (mass, ahead, left), q = carried("l_wrist", 0.5)
-    dynamics.update(q)  # an arm without the torque for it sinks
+    dynamics.update(q)  # an arm with too little torque sinks
     assert mass == pytest.approx(0.5, abs=0.05)
     here = dynamics.point_positions[0, :2]
     np.testing.assert_allclose((ahead, left), here, atol=0.015)
 
 
-def test_a_robot_alone_carries_nothing() -> None:
+def test_a_robot_without_payload_has_none() -> None:
     assert carried(None, 0.0)[0][0] == 0.0

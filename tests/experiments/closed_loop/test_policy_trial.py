@@ -1,4 +1,4 @@
-"""A policy in the loop: it balances, its gains are in force, its NaN ends the run."""
+"""A policy in the loop: balance, gains, and end of the run by NaN."""
 
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ ENGINES: tuple[EngineName, ...] = ("pybullet", "mujoco")
 
 
 def trial_cfg(text: str, engine: EngineName, **run: Any) -> TrialCfg:
-    """Standing on low gains, without the help of stuck gears."""
+    """Return a stand with low gains and without gear friction."""
     setting = RobotSetting(robot=TWO_LEG, engine=engine, gear_friction=0.0)
     given: dict[str, Any] = {
         "posture": "Stand",
@@ -47,7 +47,7 @@ def trial_cfg(text: str, engine: EngineName, **run: Any) -> TrialCfg:
 def test_a_linear_network_balances_a_small_robot(
     engine: EngineName, tmp_path: Path
 ) -> None:
-    """Which falls on the same gains with set-points that do not move."""
+    """With constant set-points the robot falls at the same gains."""
     result = run_trial(trial_cfg(balance(tmp_path), engine))
     assert result.failure is None
     assert result.drift_m is not None
@@ -80,7 +80,7 @@ class Steps:
         return target
 
 
-def test_an_action_that_is_not_finite_ends_the_run_and_keeps_it(
+def test_a_non_finite_action_ends_the_run_and_is_kept(
     tmp_path: Path,
 ) -> None:
     folder = create_run_folder(tmp_path, "run")
@@ -98,10 +98,8 @@ def test_an_action_that_is_not_finite_ends_the_run_and_keeps_it(
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_gains_and_set_points_are_those_of_the_policy(
-    engine: EngineName, two_leg: Robot
-) -> None:
-    """From the first tick on; the next controller has the robot's own again."""
+def test_policy_sets_gains_and_set_points(engine: EngineName, two_leg: Robot) -> None:
+    """They apply from the first tick; the next controller has the robot's gains."""
     cfg = SimulationCfg(
         world=WorldCfg(engine=engine),
         servo=ServoCfg(friction_scale=0.0, torque_speed=False),
@@ -132,7 +130,7 @@ def test_gains_and_set_points_are_those_of_the_policy(
 
 
 class Fixed:
-    """Stiffness 1."""
+    """Controller of stiffness 1."""
 
     name = "own"
 
@@ -153,14 +151,14 @@ def test_gravity_points_down_in_the_frame_of_the_base(two_leg: Robot) -> None:
             sim.push("trunk", np.array([30.0, 0.0, 0.0]))
             sim.step(1)
         seen = sim.read()
-        assert seen.gravity[0] > 0.3  # it leans ahead
+        assert seen.gravity[0] > 0.3  # leans forward
         assert np.linalg.norm(seen.gravity) == pytest.approx(1.0)
     finally:
         sim.close()
 
 
 class Times:
-    """Controller that notes what it saw, and lowers stiffness step by step."""
+    """Controller that records observations and lowers stiffness at each step."""
 
     name = "times"
 
@@ -200,7 +198,7 @@ def test_sensor_values_are_as_old_as_the_delay(delay: float, two_leg: Robot) -> 
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.007, 0.02, 0.033])
-def test_a_decision_is_in_force_after_the_delay(delay: float, two_leg: Robot) -> None:
+def test_a_decision_applies_after_the_delay(delay: float, two_leg: Robot) -> None:
     sim = SimulatedRobot(two_leg, SimulationCfg(), "Stand")
     found = []
     try:
@@ -214,7 +212,7 @@ def test_a_decision_is_in_force_after_the_delay(delay: float, two_leg: Robot) ->
     np.testing.assert_allclose(found, wanted)
 
 
-def test_delays_and_periods_that_do_not_fit_are_one_sentence(two_leg: Robot) -> None:
+def test_invalid_delays_and_periods_are_rejected(two_leg: Robot) -> None:
     sim = SimulatedRobot(two_leg, SimulationCfg(), "Stand")
     try:
         with pytest.raises(
@@ -228,7 +226,7 @@ def test_delays_and_periods_that_do_not_fit_are_one_sentence(two_leg: Robot) -> 
         sim.close()
 
 
-def test_the_engine_s_own_motors_have_fixed_gains(two_leg: Robot) -> None:
+def test_engine_motors_have_fixed_gains(two_leg: Robot) -> None:
     pytest.importorskip("pybullet")
     sim = SimulatedRobot(
         two_leg,

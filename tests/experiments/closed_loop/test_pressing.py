@@ -1,4 +1,4 @@
-"""Who presses against what stands in the run folder and in the result of a trial."""
+"""Obstacle contacts in the run folder and in the result of a trial."""
 
 import dataclasses
 from pathlib import Path
@@ -10,7 +10,7 @@ from nao_testbed.experiments.common.robot_setting import RobotSetting
 from nao_testbed.sim.recording.run_folder import read_run
 
 RAISED = {"LShoulderPitch": -30.0}
-"""The arm stands 30 degrees higher than its encoder says: it rises under the edge."""
+"""The arm is 30 degrees higher than its encoder reads: it rises under the edge."""
 TABLE = {"table": "0.3,0.6,0.02@0.27,0,0.3"}
 
 
@@ -26,7 +26,7 @@ def trial(setting: RobotSetting, folder: Path | None = None) -> TrialCfg:
 
 
 @pytest.mark.requirement("ST-27")
-def test_a_run_tells_who_presses_against_what(tmp_path: Path) -> None:
+def test_a_run_records_obstacle_contacts(tmp_path: Path) -> None:
     setting = RobotSetting(misalignment_deg=RAISED, obstacles=TABLE)
     result = run_trial(trial(setting, tmp_path))
     (who,) = result.pressing
@@ -41,7 +41,7 @@ def test_a_run_tells_who_presses_against_what(tmp_path: Path) -> None:
     assert 4.0 < one.last_n < 8.0  # τ_max of the shoulder over a lever of 0.2 m
     others = frame.filter(like="obstacle_force.").drop(columns=forces.name)
     assert (others == 0.0).all(axis=None)
-    assert result.least_power_w is None  # the soles alone do not bear it
+    assert result.least_power_w is None  # the soles alone do not carry the robot
 
 
 EDGE = {"edge": "0.1,0.3,0.02@0.25,0.2,0.1"}
@@ -51,8 +51,8 @@ EDGE = {"edge": "0.1,0.3,0.02@0.25,0.2,0.1"}
 @pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("ST-27")
-def test_a_free_leg_under_an_edge_gives_way_under_the_limit() -> None:
-    """A knee that wants to stretch by 40 degrees presses by what it is granted."""
+def test_a_free_leg_under_an_edge_presses_up_to_its_limit() -> None:
+    """A knee commanded to stretch by 40 degrees presses with its torque limit."""
     setting = RobotSetting(misalignment_deg={"LKneePitch": -40.0}, obstacles=EDGE)
     heat, force = {}, {}
     for controller in ("fixed", "smart-document"):
@@ -68,7 +68,7 @@ def test_a_free_leg_under_an_edge_gives_way_under_the_limit() -> None:
     assert 0.0 < heat["smart-document"] < 0.4 * heat["fixed"]
 
 
-def test_a_run_without_obstacles_says_nothing_of_them(tmp_path: Path) -> None:
+def test_a_run_without_obstacles_records_no_contacts(tmp_path: Path) -> None:
     result = run_trial(trial(RobotSetting(), tmp_path))
     assert result.pressing == {}
     assert result.least_power_w is not None

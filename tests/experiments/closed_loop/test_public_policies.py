@@ -1,4 +1,4 @@
-"""The locomotion policies of holosoma-inference, where that package is installed.
+"""The locomotion policies of holosoma-inference, if that package is installed.
 
 pip install --no-deps holosoma-inference==0.1.3
 """
@@ -56,7 +56,7 @@ def vector(
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["pybullet", "mujoco"])
 @pytest.mark.parametrize(("name", "kind"), FILES)
-def test_it_stands_and_computes_as_a_reference_evaluation(
+def test_it_stands_and_matches_a_reference_evaluation(
     name: str, kind: str, engine: str
 ) -> None:
     robot = load_robot(find_robot_folder(name))

@@ -1,4 +1,4 @@
-"""A push is a force on a link, from its begin to its end and no longer."""
+"""A push is a force on a link from its start to its end."""
 
 import numpy as np
 import pytest
@@ -28,22 +28,22 @@ from tests.messages import Messages, each
         (-90.0, (0.0, -4.0, 0.0)),
     ],
 )
-def test_a_direction_turns_from_ahead_to_the_left(
+def test_a_direction_turns_from_front_to_left(
     direction_deg: float, force_n: tuple[float, ...]
 ) -> None:
     push = Push.towards(direction_deg, 4.0)
     assert_allclose(push.force_n, force_n, atol=1e-12)
 
 
-def test_a_push_that_would_never_come_is_refused() -> None:
-    """Else a controller seems to stand a push that nobody gave."""
+def test_a_push_after_the_end_is_rejected() -> None:
+    """Otherwise a controller would seem to withstand a push that never acted."""
     push = Push(at_s=5.0, duration_s=0.2)
     check_in_time((push,), 5.2)
     with pytest.raises(BadInput, match=r"ends at 5.2 s, .* lasts 5.1 s"):
         check_in_time((push,), 5.1)
 
 
-def test_without_pushes_nothing_is_called(two_leg: Robot) -> None:
+def test_without_pushes_there_is_no_callback(two_leg: Robot) -> None:
     assert pusher((), two_leg) is None
 
 

@@ -1,4 +1,4 @@
-"""The store of recorded runs records once, and notices who changes one."""
+"""The store of recorded runs records once and detects changed runs."""
 
 import threading
 import time
@@ -9,8 +9,8 @@ import pytest
 from tests.experiments.common.recorded_runs import RecordedRuns
 
 
-def test_a_run_is_recorded_once_by_whoever_asks_first(tmp_path: Path) -> None:
-    """Two stores of one folder stand for two processes: each opens the lock anew."""
+def test_a_run_is_recorded_once_by_the_first_caller(tmp_path: Path) -> None:
+    """Two stores of one folder act as two processes: each opens the lock."""
     recorded: list[Path] = []
 
     def record(folder: Path) -> None:
@@ -30,7 +30,7 @@ def test_a_run_is_recorded_once_by_whoever_asks_first(tmp_path: Path) -> None:
     assert (stores[0]("run", record) / "row").read_text("utf-8") == "1"
 
 
-def test_a_run_that_could_not_be_recorded_is_recorded_anew(tmp_path: Path) -> None:
+def test_a_failed_recording_is_repeated(tmp_path: Path) -> None:
     runs = RecordedRuns(tmp_path)
 
     def fail(folder: Path) -> None:
@@ -44,7 +44,7 @@ def test_a_run_that_could_not_be_recorded_is_recorded_anew(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("change", ["more", "other", "less"])
-def test_a_run_that_a_test_changes_is_named(tmp_path: Path, change: str) -> None:
+def test_a_run_changed_by_a_test_is_named(tmp_path: Path, change: str) -> None:
     runs = RecordedRuns(tmp_path)
     row = runs("run", lambda folder: (folder / "row").write_text("1", "utf-8")) / "row"
     runs("other", lambda folder: (folder / "row").write_text("1", "utf-8"))

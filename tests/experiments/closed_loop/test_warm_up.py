@@ -1,4 +1,4 @@
-"""The kernels are compiled once, before anybody waits for them."""
+"""The kernels are compiled once, before the first run."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +21,7 @@ def test_the_warm_up_compiles_the_loop() -> None:
     assert base_columns.signatures  # so `minheat` has solved
 
 
-def test_a_first_run_says_that_it_compiles(
+def test_a_first_run_reports_compilation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cache = SimpleNamespace(cache_path=str(tmp_path))
@@ -34,7 +34,7 @@ def test_a_first_run_says_that_it_compiles(
     assert capsys.readouterr().err == ""
 
 
-def test_an_installation_that_has_run_says_nothing(
+def test_a_warm_installation_prints_no_note(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     main()
@@ -48,7 +48,7 @@ WARM_UP = "nao_testbed.experiments.closed_loop.warm_up"
 @pytest.mark.parametrize(
     ("engine", "said"), [("pybullet", ""), ("mujoco", f"{DEFAULT_IS_MUJOCO}\n")]
 )
-def test_it_is_said_once_that_mujoco_stands_in(
+def test_the_fallback_to_mujoco_is_reported_once(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     engine: str,
@@ -60,8 +60,8 @@ def test_it_is_said_once_that_mujoco_stands_in(
     assert capsys.readouterr().err == said
 
 
-def test_each_command_that_simulates_says_it() -> None:
-    """A replay has no engine, nor has a real robot."""
+def test_each_simulating_command_reports_it() -> None:
+    """A replay and a real robot have no engine."""
     folder = Path(__file__).resolve().parents[3] / "experiments"
     silent = {
         path.name
