@@ -1,4 +1,4 @@
-"""`nao-testbed posture-search`: tables, files, the check, and how it refuses."""
+"""`nao-testbed posture-search`: tables, files, check and errors."""
 
 import json
 from pathlib import Path
@@ -65,13 +65,13 @@ def test_the_folder_it_writes_is_a_robot_with_the_posture(
 
 
 @pytest.mark.slow(covers=True)
-def test_the_check_stands_both_postures(
+def test_the_check_simulates_both_postures(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The least that the true posture allows is near what was predicted.
+    """The minimum of the true posture is near the prediction.
 
-    The servos give way by some tenths of a degree, and the engine counts on a friction
-    of 0.7 where the search counts on 0.5.
+    The servos deflect by some tenths of a degree, and the engine has a friction of
+    0.7 where the search assumes 0.5.
     """
     words = ("StandInit", "--margin", "0.03", "--check", "--json", "-")
     assert run(monkeypatch, *words) == 0
@@ -92,10 +92,10 @@ def test_the_check_stands_both_postures(
         assert cooler < 0.8 * power["StandInit", controller]
 
 
-def test_a_stop_that_bears_the_load_is_told(
+def test_a_load_carrying_stop_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In Crouch the knees lean on their stops; away from them motors must do it."""
+    """In Crouch the knees rest on their stops; away from them motors carry the load."""
     assert run(monkeypatch, "Crouch") == 0
     err = capsys.readouterr().err
     assert "in Crouch, LKneePitch, RKneePitch may rest on the joint stop" in err
@@ -150,7 +150,7 @@ def test_a_posture_that_is_hotter_in_the_simulation_is_a_failure() -> None:
         (("PoseInit", "--margin", "0.06"), 1, "centre of mass 60 mm inside"),
     ],
 )
-def test_what_cannot_be_done_is_told(
+def test_invalid_requests_are_rejected(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     words: tuple[str, ...],

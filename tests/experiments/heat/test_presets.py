@@ -1,4 +1,4 @@
-"""Presets are data: they load, are checked, and lie under what a person asks for."""
+"""Presets are data: they load, are validated, and explicit options override them."""
 
 import dataclasses
 from pathlib import Path
@@ -28,7 +28,7 @@ from studies.preset_search import JOINTS, START_RANGE, opposed
 
 LARGEST_MISALIGNMENT_DEG = 4.0
 ATOL_LEGS = 0.05  # K, 0.001 N·m of LAnklePitch: 0.6 counts of its encoder
-ATOL_ARMS = 0.1  # K, PyBullet's rotors follow late: docs/measured/engines.md
+ATOL_ARMS = 0.1  # K, PyBullet's rotors lag: docs/measured/engines.md
 
 GOOD = """\
 about: a test
@@ -45,14 +45,14 @@ other_start_degc: 30.0
 
 @pytest.fixture
 def with_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of presets of its own, with the file that is returned."""
+    """A new presets folder with the returned file."""
     monkeypatch.setattr(
         published, "PRESETS", BuiltinFiles(kind="preset", folder=tmp_path)
     )
     return tmp_path / "mine.yaml"
 
 
-def test_the_document_preset_is_there() -> None:
+def test_the_document_preset_exists() -> None:
     assert "document" in preset_names()
     assert load_preset("document").posture == "PoseInit"
 
@@ -112,7 +112,7 @@ def test_both_trials_are_the_same_robot_in_the_same_state() -> None:
     assert fixed.duration_s == 900.0
 
 
-def test_what_is_asked_for_goes_before_the_preset() -> None:
+def test_explicit_settings_override_the_preset() -> None:
     cfg = HeatCfg(
         preset="document",
         misalignment_deg={"LAnklePitch": 3.0, "HeadYaw": 1.0},
@@ -127,7 +127,7 @@ def test_what_is_asked_for_goes_before_the_preset() -> None:
     assert setting.other_start_degc == preset.other_start_degc
 
 
-def test_a_preset_says_how_long_and_in_which_posture() -> None:
+def test_a_preset_sets_duration_and_posture() -> None:
     preset = load_preset("document")
     asked = with_preset(HeatCfg(preset="document", posture="Stand", minutes=2.0))
     assert (asked.posture, asked.minutes) == ("Stand", 2.0)
@@ -143,7 +143,7 @@ def test_a_robot_without_the_documents_posture_takes_its_first_one() -> None:
 
 @pytest.mark.slow
 def test_both_engines_heat_the_documents_robot_alike() -> None:
-    """At the end of its 15 minutes under `fixed`."""
+    """Compared after 15 minutes under `fixed`."""
     engines: tuple[EngineName, ...] = ("pybullet", "mujoco")
     for engine in engines:
         pytest.importorskip(engine)
@@ -188,7 +188,7 @@ def test_a_good_file_loads(with_file: Path) -> None:
         ("{LAnklePitch: 3.2}", "{LAnklePitch: 3.2", 7, "expected ',' or '}'"),
     ],
 )
-def test_a_bad_file_is_refused_at_its_line(
+def test_a_bad_file_is_rejected_with_its_line(
     with_file: Path, old: str, new: str, line: int, message: str
 ) -> None:
     assert GOOD.count(old) == 1

@@ -1,8 +1,8 @@
 """The heat experiment against the document's outcomes, preset `document`.
 
 The preset was fitted to the column "without" (controller `fixed`), so that column must
-be met. The column "with" (controller `smart`) is a prediction: only its direction is
-held here, its distance is printed by `nao-testbed heat`.
+match. The column "with" (controller `smart`) is a prediction: only its direction is
+tested here; `nao-testbed heat` prints the difference.
 """
 
 import math
@@ -18,13 +18,13 @@ from nao_testbed.experiments.heat.side_by_side import run_side_by_side
 ATOL_RIGHT_RISE = 5.0
 """K on a sum of five; the document's charts are read to about 1 K a joint."""
 ATOL_LEFT_RISE = 8.0
-"""K; the same, and torques that depend on how the soles came to rest."""
+"""K; the same, and torques that depend on the contact state of the soles."""
 ATOL_END = 3.0
 """°C on one joint: reading of the charts and 1 °C of the robot's sensors."""
 STARTS = (25.0, 45.0)
 """°C, the stated assumption."""
 MISALIGNMENT_DEG = 4.0
-"""The most that is assumed of any joint."""
+"""Largest assumed misalignment of a joint."""
 
 pytestmark = [pytest.mark.scenario, pytest.mark.slow]
 
@@ -42,7 +42,7 @@ def trials() -> dict[str, TrialResult]:
 
 @pytest.mark.requirement("ST-23")
 def test_both_robots_stand_for_fifteen_minutes(trials: dict[str, TrialResult]) -> None:
-    """Nobody falls, and the two trials start from the same temperatures."""
+    """No robot falls, and the two trials start from the same temperatures."""
     for trial in trials.values():
         assert trial.failure is None
         assert not trial.fell
@@ -54,7 +54,7 @@ def test_both_robots_stand_for_fifteen_minutes(trials: dict[str, TrialResult]) -
 
 
 @pytest.mark.requirement("ST-24")
-def test_without_the_method_the_rises_are_the_published_ones(
+def test_without_the_method_the_rises_are_as_published(
     trials: dict[str, TrialResult],
 ) -> None:
     fixed, published = trials["fixed"], PUBLISHED["fixed"]
@@ -95,13 +95,13 @@ def test_the_method_keeps_both_legs_cooler(trials: dict[str, TrialResult]) -> No
 def test_with_the_method_the_hottest_joint_lasts_four_times_longer(
     trials: dict[str, TrialResult],
 ) -> None:
-    """Or for ever: the forecast goes on with the torques of the last seconds."""
+    """The forecast may be infinite: it continues with the last torques."""
     assert LIFETIME_FACTOR == 4.0
     assert lifetime_s(trials["smart"]) >= LIFETIME_FACTOR * lifetime_s(trials["fixed"])
 
 
 def rises(angle_deg: float) -> dict[str, float]:
-    """Return what three minutes heat each joint by, with a left ankle off, in K."""
+    """Return each joint's rise in three minutes with a misaligned left ankle, in K."""
     cfg = HeatCfg(
         minutes=3.0,
         controllers=("fixed",),
@@ -119,10 +119,10 @@ def level() -> dict[str, float]:
 
 @pytest.mark.requirement("ST-25")
 @pytest.mark.parametrize("angle_deg", [-2.0, 2.0])
-def test_a_set_point_that_the_ground_forbids_heats_the_joint(
+def test_a_set_point_blocked_by_the_ground_heats_the_joint(
     angle_deg: float, level: dict[str, float]
 ) -> None:
-    """A left ankle 2 degrees off pushes against the floor, and drags the other leg."""
+    """A left ankle off by 2° pushes against the floor and loads the other leg."""
     tilted = rises(angle_deg)
     assert tilted["LAnklePitch"] > level["LAnklePitch"] + 3.0
     assert sum(tilted["R" + j] - level["R" + j] for j in LEG_JOINTS) > 1.0

@@ -104,7 +104,7 @@ def test_json_holds_published_numbers_of_that_experiment_only(
 
 
 @pytest.mark.requirement("ST-24")
-def test_a_robot_that_fell_is_not_compared(make_heat_result: Make) -> None:
+def test_a_fallen_robot_is_not_compared(make_heat_result: Make) -> None:
     result = make_heat_result("fixed", "constant:0.3")
     fell: dict[str, Any] = {"fell": True, "failure": "fell at 3.20 s", "sim_s": 4.2}
 
@@ -119,8 +119,8 @@ def test_a_robot_that_fell_is_not_compared(make_heat_result: Make) -> None:
 
 
 @pytest.mark.requirement("ST-24")
-def test_the_preset_document_as_it_is_is_the_published_experiment() -> None:
-    """No other settings are."""
+def test_unchanged_preset_is_the_published_experiment() -> None:
+    """Changed settings are not."""
 
     def differs(cfg: HeatCfg) -> tuple[str, ...]:
         trial = plan_trials(cfg)[0]
@@ -149,7 +149,7 @@ def test_the_preset_document_as_it_is_is_the_published_experiment() -> None:
         assert len(differs(HeatCfg(preset="document", **other))) == 1, other
 
 
-def test_json_says_null_for_never(make_heat_result: Make) -> None:
+def test_json_has_null_for_never(make_heat_result: Make) -> None:
     result = make_heat_result("fixed")
     trial = result.trials["fixed"]
     burning = replace(trial.joints["LAnklePitch"], steady_degc=math.inf)

@@ -1,4 +1,4 @@
-"""Signals while processes start: none is lost here, none reaches them there."""
+"""Signals while processes start: the parent loses none, the workers get none."""
 
 import contextlib
 import os
@@ -33,7 +33,7 @@ time.sleep(20)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_while_workers_start_is_heard(number: signal.Signals) -> None:
+def test_a_signal_while_workers_start_is_handled(number: signal.Signals) -> None:
     before = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)}
     started = []
 
@@ -64,7 +64,7 @@ def test_workers_get_no_signals_and_one_thread_each() -> None:
 def test_a_command_that_loads_its_code_ends_silently(tmp_path: Path) -> None:
     script = tmp_path / "nao-testbed"
     script.write_text(LOADING, "utf-8")
-    # A job in the background was told to ignore it.
+    # A background job ignores it.
     done = subprocess.run(
         [sys.executable, script],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -77,7 +77,7 @@ def test_a_command_that_loads_its_code_ends_silently(tmp_path: Path) -> None:
 
 
 def _swallow(send: Send) -> None:
-    """Heed no order, in a loop that runs out of patience long before its parent."""
+    """Ignore stop requests, in a loop that ends long before its parent."""
     with deferred_signals(patience_s=0.01):
         send("under way")
         while True:
@@ -91,7 +91,7 @@ def _crash(send: Send) -> None:
 
 
 def _read_memory(send: Send) -> tuple[int, str]:
-    """Return what the parent put into memory, and what a stop does within a cycle."""
+    """Return the parent's value in memory, and the effect of a stop within a cycle."""
     try:
         with deferred_signals(patience_s=60.0) as check:
             send("under way")
@@ -107,7 +107,7 @@ _IN_MEMORY: list[int] = []
 
 @pytest.mark.skipif(not CAN_FORK, reason="this system does not fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
-def test_a_forked_worker_has_the_memory_of_its_parent_and_stops_by_order() -> None:
+def test_a_forked_worker_shares_memory_and_stops_on_request() -> None:
     _IN_MEMORY.append(1)
     with deferred_signals():
         worker: Worker[tuple[int, str]] = Worker(_read_memory, is_fork=True)
@@ -121,7 +121,7 @@ def test_a_forked_worker_has_the_memory_of_its_parent_and_stops_by_order() -> No
 @pytest.mark.slow(covers=False)
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 @pytest.mark.parametrize("is_fork", [False, CAN_FORK])
-def test_a_worker_that_ends_itself_for_foreign_code_is_told_of_once(
+def test_a_worker_ending_hung_code_is_reported_once(
     capfd: pytest.CaptureFixture[str], is_fork: bool
 ) -> None:
     worker: Worker[None] = Worker(_swallow, is_fork=is_fork)
@@ -134,7 +134,7 @@ def test_a_worker_that_ends_itself_for_foreign_code_is_told_of_once(
 
 
 @pytest.mark.slow(covers=False)
-def test_a_worker_that_crashed_before_it_was_told_was_not_killed() -> None:
+def test_a_worker_crash_before_a_stop_is_no_kill() -> None:
     worker: Worker[None] = Worker(_crash)
     while not worker.has_ended:
         wait(worker.waitable)

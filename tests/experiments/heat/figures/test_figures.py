@@ -59,7 +59,7 @@ def curve(axes: Axes, joint: str) -> np.ndarray:
 def test_the_four_charts_of_the_document(
     result: HeatResult, frames: dict[str, pd.DataFrame]
 ) -> None:
-    """Figures 4a, 4b, 5a, 5b: a leg a row, a controller a column."""
+    """Figures 4a, 4b, 5a, 5b: one row per leg, one column per controller."""
     figure = temperature_figure(result, frames)
     titles = [axes.get_title(loc="left") for axes in figure.axes]
     assert titles == [
@@ -78,7 +78,7 @@ def test_the_four_charts_of_the_document(
 
 
 @pytest.mark.requirement("ST-24")
-def test_published_values_are_marked_where_they_belong(
+def test_published_values_are_marked_in_their_panels(
     result: HeatResult, frames: dict[str, pd.DataFrame]
 ) -> None:
     axes = temperature_figure(result, frames).axes
@@ -103,7 +103,7 @@ def test_published_values_are_marked_where_they_belong(
 def test_no_curve_runs_through_the_name_of_a_published_value(
     result: HeatResult,
 ) -> None:
-    """Where the preset `document` ends, curves crowd around three of the marks."""
+    """At the end of the preset `document`, curves are close to three of the marks."""
     ends = {
         ("fixed", "R"): (40.2, 60.0, 60.8, 37.3, 49.8),
         ("smart", "R"): (40.3, 46.7, 53.7, 41.5, 40.1),
@@ -130,7 +130,7 @@ def test_no_curve_runs_through_the_name_of_a_published_value(
 def test_no_line_runs_through_the_name_of_a_curve(
     result: HeatResult, sim_s: float
 ) -> None:
-    """A robot that is shut down ends early, at the line of the shut-down."""
+    """A robot that shuts down ends early, at the shut-down line."""
     rows = dict(result.trials["fixed"].joints)
     for joint, degc in zip(LEG_JOINTS, (48.9, 67.6, 34.6, 51.0, 79.6), strict=True):
         rows["L" + joint] = dataclasses.replace(rows["L" + joint], end_degc=degc)
@@ -147,7 +147,7 @@ def test_no_line_runs_through_the_name_of_a_curve(
             assert not any(box.overlaps(other) for other in boxes[i + 1 :])
         for line in axes.lines:
             x, y = np.asarray(line.get_xdata(), float), np.asarray(line.get_ydata())
-            if len(x) == 2 and line.get_linestyle() == "--":  # in parts of the axes
+            if len(x) == 2 and line.get_linestyle() == "--":  # in fractions of the axes
                 x = np.array([0.0, 16.0])
             first, last = axes.transData.transform(np.column_stack([x, y]))[[0, -1]]
             points = first + np.linspace(0.0, 1.0, 2000)[:, None] * (last - first)
@@ -158,10 +158,10 @@ def test_no_line_runs_through_the_name_of_a_curve(
 @pytest.mark.slow(covers=True)
 @pytest.mark.parametrize("part", [0.001, 0.02, 0.2, 0.35, 0.6, 1.0])
 @pytest.mark.parametrize("degc", [30.0, 80.0])
-def test_no_words_lie_over_others_whenever_a_run_ends(
+def test_labels_do_not_overlap_at_any_end_time(
     result: HeatResult, part: float, degc: float
 ) -> None:
-    """All legs as hot as each other: their names take the most room."""
+    """Equally hot legs: their names need the most space."""
     trial = result.trials["fixed"]
     row = dataclasses.replace(
         next(iter(trial.joints.values())), start_degc=degc, end_degc=degc
@@ -191,7 +191,7 @@ def test_no_words_lie_over_others_whenever_a_run_ends(
     ("protection", "words"),
     [("document", "shut-down at 80 °C"), ("none", "80 °C"), ("nao", "80 °C")],
 )
-def test_the_line_is_that_of_a_shut_down_where_there_is_one(
+def test_limit_line_is_the_shut_down_if_there_is_one(
     result: HeatResult, protection: str, words: str
 ) -> None:
     settings = {**result.settings, "protection": protection}
@@ -205,7 +205,7 @@ def test_the_line_is_that_of_a_shut_down_where_there_is_one(
     st.floats(0, 100),
     st.lists(st.tuples(st.floats(0, 100), st.floats(0, 20)), max_size=6),
 )
-def test_a_free_height_is_clear_of_all_and_the_nearest(
+def test_a_free_height_is_clear_and_nearest(
     wanted: float, spans: list[tuple[float, float]]
 ) -> None:
     taken = [(low, low + length) for low, length in spans]
@@ -232,17 +232,17 @@ def has_published(figure: Figure) -> bool:
 
 
 @pytest.mark.requirement("ST-24")
-def test_what_was_not_published_gets_no_marks(
+def test_unpublished_settings_get_no_marks(
     other_experiment: tuple[str, HeatResult],
 ) -> None:
-    """The foot says why."""
+    """The footer gives the reason."""
     why, result = other_experiment
     figure = temperature_figure(result, {})
     assert not has_published(figure)
     assert why in figure.get_supxlabel().replace("\n", " ")
 
 
-def test_another_controller_gets_neither_marks_nor_a_remark(
+def test_another_controller_gets_no_marks_and_no_remark(
     make_heat_result: Make,
 ) -> None:
     figure = temperature_figure(make_heat_result("constant:0.6"), {})
@@ -362,7 +362,7 @@ def test_a_folder_that_cannot_be_written_is_named(
         draw_heat_figures(result, {}, tmp_path / "nowhere")
 
 
-def test_a_run_that_ended_early_is_drawn_to_its_end(
+def test_an_early_ended_run_is_drawn_to_its_end(
     result: HeatResult, frames: dict[str, pd.DataFrame]
 ) -> None:
     trial = dataclasses.replace(result.trials["fixed"], sim_s=300.0)

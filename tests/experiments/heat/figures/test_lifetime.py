@@ -13,7 +13,7 @@ from nao_testbed.experiments.heat.published import HeatResult
 Make = Callable[..., HeatResult]
 
 
-def test_never_is_told_apart_from_not_yet(make_heat_result: Make) -> None:
+def test_not_reached_differs_from_forecast(make_heat_result: Make) -> None:
     trials = make_heat_result("fixed", "smart").trials
     assert lifetime_text(trials["fixed"]) == "15.0 min"
     assert lifetime_text(trials["smart"]) == "not reached"
@@ -30,8 +30,8 @@ def test_never_is_told_apart_from_not_yet(make_heat_result: Make) -> None:
 
 
 @pytest.mark.requirement("ST-24")
-def test_a_robot_that_ended_early_foretells_nothing(make_heat_result: Make) -> None:
-    """Limp or fallen, its torques say nothing of when it would have been too hot."""
+def test_an_early_ended_robot_has_no_forecast(make_heat_result: Make) -> None:
+    """The torques of a limp or fallen robot give no forecast."""
     trials = make_heat_result("fixed", "smart").trials
     fell = dataclasses.replace(trials["smart"], failure="fell at 3.20 s")
     assert lifetime_text(fell) == "ended before"

@@ -1,4 +1,4 @@
-"""Several runs stand side by side in one table."""
+"""Several runs are compared in one table."""
 
 import dataclasses
 from collections.abc import Callable
@@ -36,7 +36,7 @@ def test_each_robot_of_each_run_has_a_row(make_heat_result: Make) -> None:
     assert {len(row.cells) for row in table.rows} == {len(COLUMNS)}
 
 
-def test_a_single_run_stands_beside_none(make_heat_result: Make) -> None:
+def test_a_single_run_has_no_comparison(make_heat_result: Make) -> None:
     one = section("a", make_heat_result("fixed"))
     assert overview_table([one]) is None
     assert overview_table([one, section("sweep", None)]) is None

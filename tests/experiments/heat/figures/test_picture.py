@@ -46,7 +46,7 @@ from nao_testbed.sim.sensors.drawing.meshes import (
 )
 from tests.models.load.test_numbers import FRAME, spoilt
 
-HEIGHT = 240  # pixels: enough to tell the joints apart
+HEIGHT = 240  # pixels: enough to distinguish the joints
 LEG = ("HipRoll", "HipPitch", "KneePitch", "AnkleRoll", "AnklePitch")
 COLD, HOT = 30.0, 75.0
 DRUM = 0.14  # both ends of a drum may show: its length over the robot's height
@@ -63,7 +63,7 @@ def cold(view: RobotView) -> dict[str, float]:
 
 
 def colourful(image: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Return which pixels (h, w) are not grey."""
+    """Return the mask (h, w) of pixels that are not grey."""
     spread: NDArray[np.int_] = np.ptp(image.astype(int), axis=2)
     return spread > 40
 
@@ -83,21 +83,21 @@ def test_a_temperature_changes_pixels_at_its_joint_only(
     before = view.painted(cold)
     after = view.painted({**cold, joint: HOT})
     rows, columns = np.nonzero((before != after).any(axis=2))
-    assert len(rows) > 10, f"{joint} cannot be seen"
+    assert len(rows) > 10, f"{joint} is not visible"
     column, row = view.centres[joint]
     distance = np.hypot(rows - row, columns - column)
     assert distance.max() < DRUM * HEIGHT
     assert after[rows, columns].mean() > before[rows, columns].mean()
 
 
-def test_a_drum_has_the_colour_of_the_scale_where_light_falls(
+def test_lit_side_of_a_drum_has_the_colour_of_the_scale(
     view: RobotView, cold: dict[str, float]
 ) -> None:
     image = view.painted(dict.fromkeys(cold, 70.0))
     column, row = (round(x) for x in view.centres["LKneePitch"])
     shown = image[row, column] / 255.0
     expected = np.array(colour_of(70.0))
-    # The same hue: light and shadow change the three channels by one factor.
+    # Equal hue: light and shadow scale the three channels equally.
     factor = float(shown @ expected / (expected @ expected))
     assert 0.5 < factor < 1.1
     np.testing.assert_allclose(shown, factor * expected, atol=0.03)
@@ -154,10 +154,8 @@ def test_each_trial_is_named_with_its_hottest_joint(
 
 
 @pytest.mark.slow(covers=True)
-def test_a_robot_that_pybullet_refuses_is_drawn_too(
-    two_leg: Robot, tmp_path: Path
-) -> None:
-    """One with 146 links, of which 140 are frames; PyBullet takes 128."""
+def test_a_robot_rejected_by_pybullet_is_drawn(two_leg: Robot, tmp_path: Path) -> None:
+    """The robot has 146 links, 140 of them frames; PyBullet accepts 128."""
     pytest.importorskip("mujoco", reason="nao-testbed[mujoco] is not installed")
     frames = "".join(FRAME.format(n=n, on="trunk") for n in range(140))
     robot = load_robot(spoilt(tmp_path, "</robot>", f"{frames}</robot>"))
@@ -170,7 +168,7 @@ def test_a_robot_that_pybullet_refuses_is_drawn_too(
 def test_the_picture_needs_no_engine_but_mujoco(
     two_leg: Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It equals the picture with PyBullet, which gives the link poses."""
+    """It equals the picture with link poses from PyBullet."""
     pytest.importorskip("mujoco", reason="nao-testbed[mujoco] is not installed")
     expected = view_robot(two_leg, "Stand", HEIGHT)
     monkeypatch.setattr(
@@ -184,11 +182,11 @@ def test_the_picture_needs_no_engine_but_mujoco(
         monkeypatch.setitem(sys.modules, name, None)
     found = view_robot(two_leg, "Stand", HEIGHT)
     off = np.abs(found.painted({}).astype(int) - expected.painted({}))
-    assert off.mean() < 0.2  # of 255: it stands some µm higher or lower
+    assert off.mean() < 0.2  # of 255: the height differs by some µm
 
 
 def with_visuals(robot: Robot, shapes: Sequence[Shape], urdf: Path) -> Path:
-    """Write the robot's URDF with these shapes instead of its own, drums as links."""
+    """Write the robot's URDF with these shapes instead, and drums as links."""
     tree = ET.parse(robot.urdf)
     root = tree.getroot()
     for link in root.findall("link"):
@@ -228,10 +226,10 @@ def with_visuals(robot: Robot, shapes: Sequence[Shape], urdf: Path) -> Path:
 
 
 @pytest.mark.slow(covers=True)
-def test_a_drawing_is_what_pybullet_sees(nao: Robot, tmp_path: Path) -> None:
-    """Of the same shapes: which link a pixel shows, how far off, and how bright.
+def test_a_drawing_matches_pybullet(nao: Robot, tmp_path: Path) -> None:
+    """Compare link, depth and brightness of each pixel for the same shapes.
 
-    PyBullet samples its pixels half a pixel aside, which shows along edges.
+    PyBullet samples with an offset of half a pixel, visible along edges.
     """
     bullet_engine = pytest.importorskip("nao_testbed.sim.engine.bullet_engine")
     pose = standing_pose(nao, "PoseInit")
@@ -264,7 +262,7 @@ def test_a_drawing_is_what_pybullet_sees(nao: Robot, tmp_path: Path) -> None:
 def test_the_drums_of_an_ankle_show_its_hotter_motor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two motors drive pitch and roll of a G1's ankle; the label names the motor."""
+    """Two motors drive pitch and roll of a G1's ankle; the label is the hotter one."""
     seen: dict[str, object] = {}
 
     def figure(views: object, trials: object, *_: object) -> Figure:
@@ -307,7 +305,7 @@ def test_an_unknown_posture_is_named(two_leg: Robot, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def fall() -> tuple[Robot, Pose]:
-    """Where the NAO is when it has fallen backwards from a slope of 25°."""
+    """Pose of the NAO after a backward fall from a slope of 25°."""
     robot = load_robot(default_robot_folder())
     world = WorldCfg(slope_deg=25.0)
     sim = SimulatedRobot(robot, SimulationCfg(world=world), "PoseInit")
@@ -332,10 +330,10 @@ def fallen(fall: tuple[Robot, Pose]) -> RobotView:
 
 
 @pytest.mark.slow(covers=True)
-def test_a_fallen_robot_is_drawn_where_it_lies(
+def test_a_fallen_robot_is_drawn_in_its_pose(
     fall: tuple[Robot, Pose], fallen: RobotView
 ) -> None:
-    """Not upright: what shows is where the engine has the body."""
+    """The drawn body is not upright and matches the engine's pose."""
     robot, pose = fall
     view = fallen
     points = view.rendering.positions()
@@ -347,19 +345,19 @@ def test_a_fallen_robot_is_drawn_where_it_lies(
     for seen, link in ((head, "Head"), (foot, "l_ankle")):
         np.testing.assert_allclose(seen, engine.link_com(link), atol=0.08)
     engine.close()
-    assert head[2] - foot[2] < 0.3, "it stands"
+    assert head[2] - foot[2] < 0.3, "the robot is upright"
 
 
 @pytest.mark.slow(covers=True)
 def test_a_slope_is_seen_in_profile(fallen: RobotView) -> None:
-    """Its lines are drawn, and rise towards +x as steeply as the ground does."""
+    """Its lines are drawn and rise towards +x at the slope of the ground."""
     image = fallen.painted({}).astype(float).mean(axis=2)
     right = image[:, -HEIGHT // 4 :]
-    assert np.ptp(right[:, HEIGHT // 8]) > 5.0, "no line crosses the ground"
+    assert np.ptp(right[:, HEIGHT // 8]) > 5.0, "no ground line"
     camera = fallen.rendering.camera
     ahead = np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.1 * np.tan(np.deg2rad(25.0))]])
     (left, low), (there, high) = camera.project(ahead)[0]
-    assert low - high > 0.3 * abs(there - left), "it looks level"
+    assert low - high > 0.3 * abs(there - left), "the ground looks level"
 
 
 @pytest.mark.slow(covers=True)
@@ -401,10 +399,10 @@ def test_the_last_row_tells_the_pose(fall: tuple[Robot, Pose]) -> None:
 @pytest.mark.slow(covers=True)
 @pytest.mark.parametrize("shape", [(760, 418), (760, 610), (760, 1300)])
 @pytest.mark.parametrize("place", [(5.0, 5.0), (400.0, 5.0), (200.0, 750.0)])
-def test_all_words_are_in_the_picture_and_none_on_the_head(
+def test_all_labels_are_in_the_picture_and_none_on_the_head(
     view: RobotView, shape: tuple[int, int], place: tuple[float, float]
 ) -> None:
-    """Of robots that lie or stand, with the hottest joint anywhere in the picture."""
+    """Lying or standing robots, with the hottest joint anywhere in the picture."""
     height, width = shape
     robot = replace(
         view,
@@ -434,7 +432,7 @@ def test_all_words_are_in_the_picture_and_none_on_the_head(
     assert not any(a.overlaps(b) for a, b in itertools.pairwise(titles))
 
 
-def test_when_it_fell_is_in_the_picture(
+def test_time_of_fall_is_in_the_picture(
     view: RobotView, cold: dict[str, float]
 ) -> None:
     trials = {"fixed": cold, "smart": cold}
@@ -450,7 +448,7 @@ def test_when_it_fell_is_in_the_picture(
     assert "fell at 0.36 s" in smart
     assert "fell at 0.36 s" not in fixed
     (remark,) = (text for text in fixed if text.startswith("shut down"))
-    assert "\n" in remark, "it fits one line"
+    assert "\n" in remark, "the text must fit one line"
     assert "888.2 s" in remark
-    assert "888.7 s" in remark, "a number stays with its unit"
+    assert "888.7 s" in remark, "keep number and unit together"
     assert "ground slope 25°, uphill ahead of the robot" in fixed

@@ -1,4 +1,4 @@
-"""Tables on a narrow terminal: no value is cut, none stands without its unit."""
+"""Tables on a narrow terminal: no value is cut or without its unit."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""Figures of the notebooks: what stands in them is what they were given."""
+"""Figures of the notebooks show the given data."""
 
 from pathlib import Path
 
@@ -52,7 +52,7 @@ def curve(name: str, unseen: float | None = None) -> FittedCurve:
     )
 
 
-def test_a_fit_names_each_motor_once_and_marks_what_was_not_fitted() -> None:
+def test_a_fit_names_each_motor_once_and_marks_unfitted_rows() -> None:
     curves = [curve("LKneePitch"), curve("LHipPitch", 300.0), curve("LKneePitch")]
     figure = fit_figure(curves, "a finding", resolution_k=1.0)
     upper, lower = figure.axes
@@ -92,7 +92,7 @@ def test_powers_are_named_at_their_ends() -> None:
     assert high > 4.0
 
 
-def test_powers_of_guessed_motors_are_multiples() -> None:
+def test_powers_of_estimated_motors_are_multiples() -> None:
     curves = {"fixed": PowerCurve(time_s=np.arange(5.0), watts=np.full(5, 4.0))}
     unit = power_unit("estimate", "final power of fixed", 4.0)
     (axes,) = power_figure(curves, {"minimum": 1.0}, "t", unit).axes
@@ -107,7 +107,7 @@ def test_powers_of_guessed_motors_are_multiples() -> None:
 
 
 def test_the_power_of_a_run_is_that_of_its_leg_motors(tmp_path: Path) -> None:
-    """Half a second of 1 N·m in one knee, then of 2 N·m; the head does not count."""
+    """Half a second of 1 N·m in one knee, then of 2 N·m; head motors do not count."""
     time_s = np.arange(0.02, 1.0, 0.02)
     torque = pd.DataFrame(
         0.0,
@@ -125,7 +125,7 @@ def test_the_power_of_a_run_is_that_of_its_leg_motors(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.floats(0.01, 10.0), min_size=2, max_size=20))
-def test_a_mean_over_time_does_not_depend_on_how_often_rows_come(
+def test_a_mean_over_time_does_not_depend_on_row_spacing(
     steps: list[float],
 ) -> None:
     time_s = np.cumsum(steps)
@@ -149,7 +149,7 @@ def test_shares_are_drawn_for_each_joint_and_controller() -> None:
     assert labels == ["fixed, 1.2 W in total", "smart, 0.6 W in total"]
 
 
-def test_shifts_stand_beside_what_was_misaligned() -> None:
+def test_shifts_are_drawn_beside_misalignments() -> None:
     shift = pd.Series({"LKneePitch": 0.5, "LAnklePitch": -1.5})
     (axes,) = joint_shifts_figure({"minheat": shift}, {"LAnklePitch": 2.0}, "t").axes
     bars = [bar.get_height() for bar in axes.patches if isinstance(bar, Rectangle)]

@@ -24,7 +24,7 @@ def printed_lines(tables: object, width: int = 80) -> list[str]:
 
 
 def printed(result: HeatResult, width: int = 80) -> str:
-    """Return what a pipe gets."""
+    """Return the output for a pipe."""
     return "\n".join(printed_lines(terminal_tables(result), width)) + "\n"
 
 
@@ -44,11 +44,11 @@ def test_a_pipe_gets_this_table(
     controllers: tuple[str, ...],
     file_regression: FileRegressionFixture,
 ) -> None:
-    """Regenerate with `pytest --force-regen` and read the difference."""
+    """Regenerate with `pytest --force-regen` and review the diff."""
     file_regression.check(printed(make_heat_result(*controllers)), encoding="utf-8")
 
 
-def test_a_column_more_leaves_the_sums_of_the_legs_below_the_rises(
+def test_leg_sums_stay_below_the_rises_with_a_new_column(
     make_heat_result: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loss = Quantity[JointResult]("loss", lambda joint: joint.joule_loss_j, "J", 0)
@@ -89,7 +89,7 @@ def test_a_pipe_gets_no_escape_codes(make_heat_result: Make) -> None:
 
 
 @pytest.mark.requirement("ST-24")
-def test_every_published_number_stands_beside_ours(make_heat_result: Make) -> None:
+def test_every_published_number_has_a_simulated_one(make_heat_result: Make) -> None:
     result = make_heat_result("fixed", "smart")
     text = printed(result)
     for name in ("fixed", "smart"):
@@ -114,7 +114,7 @@ def test_every_published_number_stands_beside_ours(make_heat_result: Make) -> No
             assert numbers == [wanted, simulated, simulated - wanted]
 
 
-def test_what_was_fitted_and_what_was_predicted_is_said(make_heat_result: Make) -> None:
+def test_fitted_and_predicted_columns_are_named(make_heat_result: Make) -> None:
     result = make_heat_result("fixed", "smart")
     told = (
         "The preset “document” was fitted to the published values of fixed. The "
@@ -124,19 +124,19 @@ def test_what_was_fitted_and_what_was_predicted_is_said(make_heat_result: Make) 
 
 
 @pytest.mark.requirement("ST-24")
-def test_what_nobody_published_is_set_beside_nothing(
+def test_unpublished_experiments_are_not_compared(
     other_experiment: tuple[str, HeatResult],
 ) -> None:
-    """A distance to numbers of another experiment says nothing: one line says why."""
+    """Differences to another experiment are meaningless: one line gives the reason."""
     why, result = other_experiment
     text = printed(result)
     assert "Comparison with" not in text
-    words = " ".join(text.split())  # the line may be broken
+    words = " ".join(text.split())  # the line may be wrapped
     assert f"Not compared with the published experiment: {why}" in words
 
 
 @pytest.mark.parametrize("controllers", [("nudge",), ("minheat", "constant:0.6")])
-def test_controllers_that_nobody_published_get_no_word_of_it(
+def test_unpublished_controllers_get_no_remark(
     make_heat_result: Make, controllers: tuple[str, ...]
 ) -> None:
     result = dataclasses.replace(make_heat_result(*controllers), minutes=1.0)
@@ -155,14 +155,14 @@ def test_many_differences_are_counted(make_heat_result: Make) -> None:
     )
 
 
-def test_ours_is_never_a_negative_zero(make_heat_result: Make) -> None:
+def test_simulated_is_never_negative_zero(make_heat_result: Make) -> None:
     result = make_heat_result("smart")
     smart = dataclasses.replace(result.trials["smart"], left_leg_rise_k=-0.01)
     text = printed(dataclasses.replace(result, trials={"smart": smart}))
     assert re.search(r"temperature rise, left leg, K +42 +0\.0 +-42\.0", text)
 
 
-def test_what_a_controller_fell_back_on_is_named(make_heat_result: Make) -> None:
+def test_fallbacks_of_a_controller_are_named(make_heat_result: Make) -> None:
     result = make_heat_result("fixed", "smart")
     flags = {"COM_OUTSIDE_SUPPORT": 12, "CLIPPED": 3}
     smart = dataclasses.replace(result.trials["smart"], flags=flags)
@@ -184,14 +184,14 @@ def test_all_rows_are_printed_on_request(make_heat_result: Make) -> None:
     assert not [line for line in whole if "--all" in line]
 
 
-def test_a_robot_that_fell_is_not_passed_over(two_leg_result: HeatResult) -> None:
+def test_a_fall_is_reported(two_leg_result: HeatResult) -> None:
     assert "fell at 3.20 s" in printed(two_leg_result, width=100)
 
 
-def test_powers_of_guessed_motor_constants_are_relative_to_fixed(
+def test_powers_of_estimated_motors_are_relative_to_fixed(
     make_heat_result: Make,
 ) -> None:
-    """Kt and R are unknown, so W and J of the robot are unknown; ratios are not."""
+    """Kt and R are unknown, so W and J of the robot are unknown; ratios are known."""
     known = make_heat_result("smart", "fixed")
     watts = {"smart": 3.0, "fixed": 12.0}
     trials = {

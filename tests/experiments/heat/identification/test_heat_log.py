@@ -1,4 +1,4 @@
-"""Files of measured temperatures: what is repaired is said, what is unsure refused."""
+"""Files of measured temperatures: repairs are reported, doubtful data rejected."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -49,7 +49,7 @@ def kinds(log: HeatLog) -> list[tuple[str, int]]:
     return [(repair.kind, repair.rows) for repair in log.repairs]
 
 
-def test_a_right_file_needs_no_repair(file: Path) -> None:
+def test_a_valid_file_needs_no_repair(file: Path) -> None:
     log = read(file, rows())
     (record,) = log.records
     assert log.repairs == ()
@@ -71,33 +71,33 @@ def test_rows_in_any_order_are_the_same_record(file: Path, order: list[int]) -> 
     assert_allclose(mixed.mean_square_current, right.mean_square_current)
 
 
-def test_a_row_out_of_order_is_told(file: Path) -> None:
+def test_a_row_out_of_order_is_reported(file: Path) -> None:
     lines = rows()
     lines[4], lines[5] = lines[5], lines[4]
     assert kinds(read(file, lines)) == [("order", 1)]
 
 
-def test_of_rows_at_one_time_the_mean_is_taken(file: Path) -> None:
+def test_rows_of_equal_time_are_averaged(file: Path) -> None:
     log = read(file, [*rows(), "3,40.3,0.53", "3,,"])
     assert kinds(log) == [("order", 1), ("duplicate", 2)]
     assert log.records[0].degc[3] == pytest.approx((30.3 + 40.3) / 2.0)
 
 
 @pytest.mark.parametrize("cell", ["", "nan", "NaN", "NA", "null", "-"])
-def test_a_lost_temperature_leaves_its_current(file: Path, cell: str) -> None:
+def test_a_missing_temperature_keeps_its_current(file: Path, cell: str) -> None:
     log = read(file, [*rows(5), f"5,{cell},0.9", *rows()[6:]])
     assert kinds(log) == [("missing", 1)]
     assert np.isnan(log.records[0].degc[5])
     assert log.records[0].mean_square_current[5] == pytest.approx((0.81 + 0.56**2) / 2)
 
 
-def test_an_infinite_number_is_a_lost_one(file: Path) -> None:
+def test_an_infinite_number_is_a_missing_one(file: Path) -> None:
     log = read(file, [*rows(), "20,inf,0.7"])
     assert kinds(log) == [("missing", 1), ("missing", 1)]
     assert log.records[0].is_known.sum() == 20
 
 
-def test_a_lost_current_is_taken_between_its_neighbours(file: Path) -> None:
+def test_a_missing_current_is_interpolated(file: Path) -> None:
     lines = rows()
     lines[7] = "7,30.7,"
     log = read(file, lines)
@@ -108,7 +108,7 @@ def test_a_lost_current_is_taken_between_its_neighbours(file: Path) -> None:
     )
 
 
-def test_currents_lost_for_long_end_a_record(file: Path) -> None:
+def test_a_long_gap_in_current_ends_a_record(file: Path) -> None:
     lines = rows(60)
     lines[20:40] = [f"{k},33.0," for k in range(20, 40)]
     log = read(file, lines)
@@ -116,7 +116,7 @@ def test_currents_lost_for_long_end_a_record(file: Path) -> None:
     assert [record.time_s[0] for record in log.records] == [0.0, 40.0]
 
 
-def test_after_a_gap_a_new_record_begins(file: Path) -> None:
+def test_a_new_record_starts_after_a_gap(file: Path) -> None:
     late = [f"{k + 100},35.0,0.5" for k in range(8)]
     log = read(file, [*rows(), *late])
     assert kinds(log) == [("gap", 1)]
@@ -131,7 +131,7 @@ def test_a_piece_too_short_for_a_record_is_left_out(file: Path) -> None:
     assert len(log.records) == 1
 
 
-def test_units_in_the_header_are_heeded(file: Path) -> None:
+def test_units_in_the_header_are_applied(file: Path) -> None:
     right = read(file, rows()).records[0]
     other = [
         f"{1000 * k},{(30 + k / 10) * 1.8 + 32:.2f},{500 + 10 * k}" for k in range(20)
@@ -150,7 +150,7 @@ def test_a_table_with_semicolons_and_decimal_commas_is_read(file: Path) -> None:
     assert_allclose(log.records[0].degc, read(file, rows()).records[0].degc)
 
 
-def test_torques_are_currents_where_the_constant_is_known(file: Path) -> None:
+def test_torques_become_currents_by_a_known_constant(file: Path) -> None:
     header = "time_s,temperature_degc,effort_nm"
     with pytest.raises(BadInput, match="give the torque constant"):
         read(file, rows(), header)
@@ -162,12 +162,12 @@ def test_torques_are_currents_where_the_constant_is_known(file: Path) -> None:
 FAHRENHEIT = [f"{k},{86 + k},0.5" for k in range(20)]
 
 
-def test_unlikely_units_are_taken_where_they_are_vouched_for(file: Path) -> None:
+def test_unlikely_units_are_accepted_with_trusts_units(file: Path) -> None:
     (record,) = read(file, FAHRENHEIT, trusts_units=True).records
     assert record.degc[0] == 86.0
 
 
-def test_what_is_no_text_is_refused(file: Path) -> None:
+def test_binary_is_rejected(file: Path) -> None:
     with pytest.raises(BadInput, match="cannot be read: No such file"):
         read_log(file)
     for content, message in (
@@ -183,18 +183,18 @@ def test_what_is_no_text_is_refused(file: Path) -> None:
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf])
-def test_what_a_file_does_not_say_must_be_a_number(value: float) -> None:
+def test_options_for_a_file_are_validated(value: float) -> None:
     with pytest.raises(BadInput, match=r"torque constant in N·m/A = .*; give"):
         HeatLogCfg(torque_constant=value)
     with pytest.raises(BadInput, match="gap = "):
         HeatLogCfg(gap_s=value)
 
 
-def test_the_shipped_file_is_what_its_maker_makes() -> None:
+def test_the_shipped_file_equals_the_generated_one() -> None:
     assert SHIPPED.read_text(encoding="utf-8") == example_log(load_robot())
 
 
-def test_the_shipped_file_is_repaired_as_it_was_spoilt() -> None:
+def test_repairs_of_the_shipped_file_match_its_errors() -> None:
     log = heat_log_of_file(read_log(SHIPPED))
     lost = sum(not PAUSE_S[0] < k * STEP_S < PAUSE_S[1] for k in LOST_ROWS)
     assert kinds(log) == [

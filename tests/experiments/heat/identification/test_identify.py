@@ -26,13 +26,13 @@ PITCH = tuple(s + j for s in "LR" for j in ("HipPitch", "KneePitch", "AnklePitch
 
 @pytest.fixture(scope="module")
 def run_folder(recorded: RecordedRuns) -> Path:
-    """Ten minutes of a robot with a bad ankle; most of them fast-forward."""
+    """Ten minutes of a robot with a misaligned ankle, mostly fast-forward."""
     return recorded("bad-ankle", stand_on_a_bad_ankle)
 
 
 @pytest.fixture(scope="module")
 def short_run(recorded: RecordedRuns) -> Path:
-    """A second of it, for who looks at no number."""
+    """One second of it, for tests that use no numbers."""
     return recorded("bad-ankle-1s", lambda folder: stand_on_a_bad_ankle(folder, 1.0))
 
 
@@ -53,10 +53,10 @@ def stand_on_a_bad_ankle(folder: Path, seconds: float = 600.0) -> None:
 
 @pytest.mark.slow(covers=True)
 @pytest.mark.parametrize("seen", ["sensor", "truth"])
-def test_a_run_gives_back_the_table_of_the_robot(
+def test_a_run_recovers_the_table_of_the_robot(
     run_folder: Path, nao: Robot, seen: str
 ) -> None:
-    """Six motors of one kind together; their sensors count in whole degrees."""
+    """Six motors of one type together; their sensors have steps of 1 °C."""
     log = read_log(run_folder)
     logs = [
         heat_log_of_run(log, joint, nao, seen=seen, step_s=3.0)  # type: ignore[arg-type]
@@ -69,14 +69,14 @@ def test_a_run_gives_back_the_table_of_the_robot(
     rate = table.conductance / table.heat_capacity
     assert fit.heating.value == pytest.approx(heating, rel=share)
     assert fit.rate.value == pytest.approx(rate, rel=2.0 * share)
-    if seen == "sensor":  # of the exact temperatures the steps of a record are left
+    if seen == "sensor":  # exact temperatures: only the time steps of the record remain
         assert fit.heating.holds(heating)
         assert fit.rate.holds(rate)
         assert fit.ambient.holds(table.ambient_degc)
 
 
 @pytest.mark.slow(covers=True)
-def test_the_command_prints_constants_beside_the_robots(run_folder: Path) -> None:
+def test_the_command_prints_fitted_and_stored_constants(run_folder: Path) -> None:
     joints = " ".join(f"--joint {joint}" for joint in PITCH)
     ran = CliRunner().invoke(app, f"identify {run_folder} {joints} --json -".split())
     assert ran.exit_code == 0
@@ -87,7 +87,7 @@ def test_the_command_prints_constants_beside_the_robots(run_folder: Path) -> Non
     assert "robot data" in ran.stderr
 
 
-def test_the_command_tells_repairs_apart_from_data() -> None:
+def test_the_command_lists_repairs() -> None:
     ran = CliRunner().invoke(app, ["identify", str(SHIPPED)])
     assert ran.exit_code == 0
     assert "a gap of 90 s after 1310 s" in ran.stderr
@@ -95,8 +95,8 @@ def test_the_command_tells_repairs_apart_from_data() -> None:
     assert "697 temperatures" in ran.stdout
 
 
-def test_an_end_that_is_not_there_is_null(nao: Robot, tmp_path: Path) -> None:
-    """A minute does not show how slowly a motor cools; the JSON stays JSON."""
+def test_an_unbounded_interval_end_is_null(nao: Robot, tmp_path: Path) -> None:
+    """One minute is too short to identify cooling; the JSON stays valid."""
     file = tmp_path / "minute.csv"
     rows = [f"{k},{30 + (k + 5) // 10},1.0" for k in range(60)]
     text = "\n".join(["time_s,temperature_degc,current_a", *rows])
@@ -121,7 +121,7 @@ def test_joints_of_a_run_are_named(short_run: Path, nao: Robot) -> None:
         identify(IdentifyCfg(source=short_run), nao)
 
 
-def test_what_is_for_files_is_refused_for_a_run(short_run: Path, nao: Robot) -> None:
+def test_file_options_are_rejected_for_a_run(short_run: Path, nao: Robot) -> None:
     cfg = IdentifyCfg(source=short_run, joints=PITCH)
     for other in ({"gap_s": 3.0}, {"trusts_units": True}):
         with pytest.raises(BadInput, match="which are for CSV files"):
@@ -153,10 +153,10 @@ def test_bad_input_is_one_message_and_status_2(
     assert message in told.err
 
 
-def test_a_run_of_a_crashed_process_is_told(
+def test_a_run_of_a_crashed_process_is_reported(
     short_run: Path, nao: Robot, tmp_path: Path
 ) -> None:
-    """No part was complete: there is nothing to learn, and that is said."""
+    """No part is complete: the error says that there are no data."""
     (tmp_path / "meta.json").write_bytes((short_run / "meta.json").read_bytes())
     with pytest.raises(BadInput, match="has 0 rows; give a run with more"):
         heat_log_of_run(read_log(tmp_path), "LKneePitch", nao)

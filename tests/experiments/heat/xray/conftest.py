@@ -1,4 +1,4 @@
-"""A robot whose left ankle is 1° off, stood for some seconds and logged."""
+"""Log of a standing robot whose left ankle is misaligned by 1°."""
 
 from pathlib import Path
 

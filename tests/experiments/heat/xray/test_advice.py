@@ -1,4 +1,4 @@
-"""The cooler stance: what it changes, when it is withheld, and in simulation."""
+"""The cooler stance: its changes, conditions, and power in simulation."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -71,7 +71,7 @@ def test_the_stance_is_that_of_a_search_from_the_aligned_posture(
     assert table.rows[-1].cells[place] == f"{advice.then.needed_w:.2f}"
 
 
-def test_a_robot_with_guessed_motors_has_percent(found: Xray, robot: Robot) -> None:
+def test_a_robot_with_estimated_motors_has_percent(found: Xray, robot: Robot) -> None:
     guessed = replace(robot, thermal="estimate")
     model = StandingModel(guessed, found.standing, found.model.assumptions)
     other = replace(found, model=model)
@@ -91,7 +91,7 @@ def test_an_unexplained_log_gives_no_stance(found: Xray, suspects: Suspects) -> 
     assert other.as_json()["cooler_stance"] is None
 
 
-def test_a_load_and_a_joint_at_its_stop_give_the_reason(
+def test_a_load_or_a_joint_at_its_stop_is_the_reason(
     model: StandingModel,
     suspects: Suspects,
     account: LegAccount,
@@ -110,13 +110,13 @@ def test_a_load_and_a_joint_at_its_stop_give_the_reason(
     assert "LKneePitch may rest on the joint stop" in str(reason)
 
 
-def test_a_rival_explanation_that_contradicts_withholds_the_stance(
+def test_a_contradicting_rival_withholds_the_stance(
     model: StandingModel,
     suspects: Suspects,
     account: LegAccount,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A rival's knees are so far from the measured ones that bent knees are hotter."""
+    """The rival's knee angles are so far off that bent knees are hotter."""
     rival = model.q.copy()
     knees = [k for k, n in enumerate(model.robot.joint_names) if "Knee" in n]
     rival[knees] -= 0.35
@@ -134,10 +134,10 @@ CASES = {
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["pybullet", "mujoco"])
 @pytest.mark.parametrize("name", list(CASES))
-def test_the_simulated_robot_needs_as_little_as_predicted(
+def test_simulated_power_matches_the_prediction(
     name: str, engine: EngineName, tmp_path: Path
 ) -> None:
-    """Without the joint's error; 8 % allow for sag and the friction of the ground."""
+    """Without the joint's error; 8 % allow for sag and ground friction."""
     posture, error = CASES[name]
     folder = default_robot_folder().with_name(name)
     robot = load_robot(folder)

@@ -1,4 +1,4 @@
-"""Needed and useless watts, the internal wrench, and what a set-point saves."""
+"""Needed and useless watts, the internal wrench, and savings by a set-point."""
 
 import re
 from dataclasses import replace
@@ -28,14 +28,14 @@ def account(model: StandingModel, standing: Standing, suspects: Suspects) -> Leg
     return LegAccount(model, standing, suspects.fit)
 
 
-def test_watts_add_up_and_the_needed_ones_are_fewer(account: LegAccount) -> None:
+def test_watts_add_up_and_needed_is_below_total(account: LegAccount) -> None:
     losses = account.losses()
     assert losses.loss_w == pytest.approx(sum(m.loss_w for m in losses.motors))
     assert losses.useless_w == pytest.approx(losses.loss_w - losses.needed_w)
     assert 0.0 < losses.needed_w <= losses.loss_w
 
 
-def test_less_than_needed_is_said_to_be_borne_by_stuck_gears(
+def test_power_below_needed_is_ascribed_to_gear_friction(
     model: StandingModel, standing: Standing, suspects: Suspects
 ) -> None:
     calm = replace(standing, mean_square=0.01 * standing.mean_square)
@@ -48,10 +48,10 @@ def test_less_than_needed_is_said_to_be_borne_by_stuck_gears(
     assert "useless" not in headline(found)
 
 
-def test_guessed_motors_have_percent_instead_of_watts(
+def test_estimated_motors_have_percent_instead_of_watts(
     standing: Standing, suspects: Suspects, robot: Robot, account: LegAccount
 ) -> None:
-    """Where constants are estimates, only shares of the legs' heat mean something."""
+    """With estimated constants only shares of the legs' heat are meaningful."""
     guessed = replace(robot, thermal="estimate")
     found = Xray(
         standing=standing,
@@ -76,10 +76,10 @@ def test_guessed_motors_have_percent_instead_of_watts(
 
 @given(data=st.data())
 @settings(max_examples=30, deadline=None)
-def test_no_forces_that_carry_the_robot_need_fewer_watts(
+def test_no_feasible_forces_need_fewer_watts(
     account: LegAccount, data: st.DataObject
 ) -> None:
-    """Any internal forces on top cost more than the needed watts."""
+    """Additional internal forces cost more than the needed watts."""
     problem, least = account.problem, account.least
     _, _, null = np.linalg.svd(problem.base_map)
     strength = data.draw(
@@ -116,7 +116,7 @@ def test_the_internal_wrench_reproduces_the_torques(
     )
 
 
-def test_forces_of_the_least_stand_in_the_axes_of_the_soles(
+def test_minimum_forces_are_in_the_axes_of_the_soles(
     account: LegAccount, model: StandingModel, suspects: Suspects
 ) -> None:
     up = model.up(suspects.fit)
@@ -127,7 +127,7 @@ def test_forces_of_the_least_stand_in_the_axes_of_the_soles(
     assert_allclose(total, model.weight * up, atol=0.05)
 
 
-def test_a_set_point_moved_back_saves_nearly_all(
+def test_moving_a_set_point_back_saves_nearly_all(
     account: LegAccount, suspects: Suspects
 ) -> None:
     (error,) = suspects.best.errors
@@ -139,7 +139,7 @@ def test_a_set_point_moved_back_saves_nearly_all(
     assert hottest.endswith("AnklePitch")
 
 
-def test_moved_the_other_way_it_heats(account: LegAccount) -> None:
+def test_moving_it_the_other_way_heats(account: LegAccount) -> None:
     saving = account.saving(JOINT, -DEGREES)
     assert saving is not None
     assert saving.saved_w < 0.0
@@ -167,10 +167,10 @@ def test_the_range_of_a_saving_contains_it(account: LegAccount) -> None:
     assert high - low > 0.01
 
 
-def test_springs_settle_where_the_servo_equation_holds(
+def test_springs_settle_at_the_servo_equation(
     model: StandingModel, suspects: Suspects
 ) -> None:
-    """Twice the shift, twice the change of torque: soles stick, gears do not."""
+    """Torque changes are linear in the shift: soles stick, gears slide."""
     fit, n = suspects.fit, len(model.robot.leg_joints)
     k = model.robot.leg_joints.index("RKneePitch")
     efforts = []

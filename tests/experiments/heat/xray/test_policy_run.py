@@ -1,4 +1,4 @@
-"""An X-ray of a run under a policy computes with the gains of the policy."""
+"""The X-ray of a policy run uses the gains of the policy."""
 
 import dataclasses
 from pathlib import Path

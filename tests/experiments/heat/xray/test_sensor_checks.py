@@ -1,4 +1,4 @@
-"""Logs of three kinds give the same; wrong ones are refused with place and value."""
+"""Three log formats give equal results; errors name place and value."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +22,7 @@ SENSORS = ("q", "target", "current", "temperature", "fsr", "accelerometer")
 
 @pytest.fixture(scope="module")
 def frame(run_folder: Path) -> pd.DataFrame:
-    """The columns of the run that a real robot's log would have."""
+    """The columns of the run that a real robot's log has."""
     rows = read_run(run_folder).frame
     kept = [name for name in rows.columns if name.partition(".")[0] in SENSORS]
     return rows[kept].astype(np.float64).reset_index()
@@ -118,10 +118,10 @@ def test_a_value_in_another_unit_is_refused(
     refused(write(wrong), robot, said)
 
 
-def test_a_strong_motor_draws_more_than_one_of_a_nao(
+def test_a_strong_motor_may_exceed_nao_currents(
     frame: pd.DataFrame, robot: Robot, write: Callable[..., Path]
 ) -> None:
-    """25 A are a wrong unit for a NAO, but 20 N·m at 0.8 N·m/A of a G1."""
+    """25 A indicate a wrong unit for a NAO, but are 20 N·m at 0.8 N·m/A of a G1."""
     drawn = frame.copy()
     drawn["current.LAnklePitch"] = 25.0
     path = write(drawn)
@@ -186,7 +186,7 @@ def test_a_robot_that_moves_to_the_end_is_refused(
     refused(write(lifted), robot, "soles do not carry its weight")
 
 
-def test_missing_values_are_left_out_of_the_means(
+def test_missing_values_are_excluded_from_means(
     frame: pd.DataFrame, robot: Robot, write: Callable[..., Path]
 ) -> None:
     holes = frame.copy()
@@ -205,7 +205,7 @@ def test_missing_values_are_left_out_of_the_means(
 def test_xray_and_identify_read_a_file_alike(
     robot: Robot, tmp_path: Path, ending: str
 ) -> None:
-    """In °F and mA, of motors by name; each command takes what it needs."""
+    """The file has °F, mA and motor names; each command uses its columns."""
     k = np.arange(60.0)
     columns = {"time_s": k}
     for joint in robot.leg_joints:
@@ -231,7 +231,7 @@ def test_xray_and_identify_read_a_file_alike(
 
 
 @pytest.mark.slow(covers=True)
-def test_what_a_log_lacks_is_said(
+def test_missing_sensors_are_reported(
     frame: pd.DataFrame, robot: Robot, write: Callable[..., Path]
 ) -> None:
     poor = frame[
@@ -244,10 +244,10 @@ def test_what_a_log_lacks_is_said(
         assert f"no {word}" in said
     assert "HeadYaw, LHand" in " ".join(found.standing.remarks)
     assert all(m.time_to_limit_s is None for m in found.losses.motors)
-    assert found.losses.useless_w > 1.0  # the heat itself is told by currents alone
+    assert found.losses.useless_w > 1.0  # currents alone determine the heat
 
 
-def test_torques_stand_in_for_currents(
+def test_torques_replace_currents(
     frame: pd.DataFrame, robot: Robot, log: Log, write: Callable[..., Path]
 ) -> None:
     columns = {}
@@ -263,7 +263,7 @@ def test_torques_stand_in_for_currents(
 
 
 def test_repeated_readings_count_once(log: Log, robot: Robot) -> None:
-    """Rows of fast-forward repeat the last reading: its noise does not average out."""
+    """Fast-forward rows repeat the last reading, so its noise does not average out."""
 
     def held(first: int, repeats: int = 30) -> Standing:
         rows = np.r_[first : log.time_s.size, [log.time_s.size - 1] * repeats]
@@ -286,7 +286,7 @@ def test_repeated_readings_count_once(log: Log, robot: Robot) -> None:
 def test_a_head_motor_without_a_reading_does_not_matter(
     frame: pd.DataFrame, standing: Standing, robot: Robot, write: Callable[..., Path]
 ) -> None:
-    """An idle motor repeats its current, which then counts as missing."""
+    """An idle motor repeats its current, which counts as missing."""
     frame = frame.copy()
     frame.loc[frame.index[60:], "current.HeadYaw"] = 0.001
     seen = find_standing(read_log(write(frame), robot), robot)

@@ -1,4 +1,4 @@
-"""Which joint is off, by how much, and what cannot be told apart."""
+"""Diagnosis of misaligned joints: error size and ambiguities."""
 
 from dataclasses import replace
 
@@ -54,14 +54,14 @@ def test_the_joint_is_named_with_its_error(suspects: Suspects) -> None:
 
 def test_probabilities_add_up_to_one(suspects: Suspects) -> None:
     total = sum(one.probability for one in suspects.explanations)
-    assert total == pytest.approx(1.0, abs=0.01)  # those below `LEAST` are left out
+    assert total == pytest.approx(1.0, abs=0.01)  # those below `LEAST` are omitted
     causes = [one.causes for one in suspects.explanations]
     assert len({*causes}) == len(causes)
     assert {one[0] for one in causes if len(one) == 1} == {*suspects.causes}
     assert len(suspects.causes) == 12 + 3
 
 
-def test_without_knowing_where_the_feet_stand_hip_and_ankle_are_alike(
+def test_without_foot_placement_hip_and_ankle_are_ambiguous(
     standing: Standing, robot: Robot
 ) -> None:
     model = StandingModel(robot, standing, Assumptions(feet="anywhere"))
@@ -71,17 +71,17 @@ def test_without_knowing_where_the_feet_stand_hip_and_ankle_are_alike(
     hip, ankle = (found.by_joint[name] for name in alike)
     other = found.by_joint["RAnklePitch"]
     assert abs(hip.misfit - ankle.misfit) < 6.0
-    assert other.misfit > ankle.misfit + 20.0  # the leg is known all the same
+    assert other.misfit > ankle.misfit + 20.0  # the leg is still identified
     assert_allclose(hip.errors[0].degrees, ankle.errors[0].degrees, atol=0.2)
 
 
-def test_five_directions_are_told_without_where_the_feet_stand(
+def test_five_directions_are_known_without_foot_placement(
     standing: Standing, robot: Robot
 ) -> None:
-    """Of twelve angles: pitch and roll of each leg, and one knee against the other.
+    """Five of twelve: pitch and roll of each leg, and the difference of the knees.
 
-    In units of the prior over the noise: beyond 2, a log tells more than is known
-    before it. Where the feet stand adds three.
+    Singular values are prior over noise: above 2, a log adds information. The
+    placement of the feet adds three directions.
     """
     singular = {}
     for feet in ("placed", "anywhere"):
@@ -122,10 +122,10 @@ def linear(model: StandingModel) -> _Linear:
 
 @settings(max_examples=20, deadline=None)
 @given(data=st.data())
-def test_the_quick_score_of_a_hypothesis_is_its_full_one(
+def test_the_quick_score_equals_the_full_one(
     model: StandingModel, linear: _Linear, data: st.DataObject
 ) -> None:
-    """Woodbury's identity against the inverse of the whole."""
+    """Woodbury's identity against the full inverse."""
     off = data.draw(st.sets(st.integers(0, len(model.width) - 1), max_size=8))
     width = model.width.copy()
     width[sorted(off)] = np.hypot(width[sorted(off)], SPREAD_RAD)
@@ -135,16 +135,14 @@ def test_the_quick_score_of_a_hypothesis_is_its_full_one(
     assert_allclose(quick, linear.weigh(width).score, rtol=1e-6, atol=1e-4)
 
 
-def test_a_robot_that_is_set_right_has_no_suspect(
-    standing: Standing, robot: Robot
-) -> None:
+def test_a_calibrated_robot_has_no_suspect(standing: Standing, robot: Robot) -> None:
     found = find_suspects(StandingModel(robot, off_by(standing, robot), Assumptions()))
     assert found.best.errors == ()
     assert found.best.probability > 0.6
 
 
 def off_by(standing: Standing, robot: Robot, **degrees: float) -> Standing:
-    """Return what the robot reads with other joints off, its own error taken off."""
+    """Return the log with other joints misaligned and the original error removed."""
     q = standing.q.copy()
     assert standing.target is not None
     target = standing.target.copy()
@@ -165,7 +163,7 @@ def found_in(standing: Standing, robot: Robot) -> Xray:
 
 
 @pytest.mark.slow
-def test_both_ankles_off_alike_are_one_with_a_floor_that_slopes(
+def test_equal_ankle_errors_are_ambiguous_with_a_slope(
     standing: Standing, robot: Robot
 ) -> None:
     for kind, wrong in (("Pitch", 3.0), ("Roll", -2.0)):
@@ -208,8 +206,8 @@ def test_three_joints_off_are_three(standing: Standing, robot: Robot) -> None:
 
 
 @pytest.mark.slow(covers=True)
-def test_gear_friction_is_found_with_the_rest(standing: Standing, robot: Robot) -> None:
-    """Gears that bear up to three times what the model's do."""
+def test_gear_friction_is_estimated_too(standing: Standing, robot: Robot) -> None:
+    """Gear friction up to three times the model's."""
     rng = np.random.default_rng(4)
     friction = robot.motor_friction
     factors, said = {}, ""
@@ -242,7 +240,7 @@ def test_a_load_is_no_joint(standing: Standing, robot: Robot) -> None:
     assert f"carries {mass:+.2f} kg" in headline(found)
 
 
-def test_what_nothing_explains_names_no_joint(standing: Standing, robot: Robot) -> None:
+def test_an_unexplained_log_names_no_joint(standing: Standing, robot: Robot) -> None:
     assert standing.fsr is not None
     fsr = standing.fsr.copy()
     fsr[[0, -1]] += 5.0, -3.0
@@ -261,7 +259,7 @@ def test_what_nothing_explains_names_no_joint(standing: Standing, robot: Robot) 
     assert told["named"] == {}
 
 
-def test_sentence_table_figure_and_json_say_the_same_probability(
+def test_all_outputs_give_the_same_probability(
     standing: Standing, robot: Robot
 ) -> None:
     found = found_in(standing, robot)
@@ -311,7 +309,7 @@ def test_exchanged_legs_name_no_joint(
     rows = [row.cells[:2] for row in suspects_table(found).rows]
     assert (EXCHANGED, "100%") in rows
     own = probability_exchanged(suspects, found.suspects)
-    assert own < P_EXCHANGED, "right names are not doubted"
+    assert own < P_EXCHANGED, "correct names must not be doubted"
 
 
 @given(st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=9))
@@ -322,7 +320,7 @@ def test_rounded_percents_sum_to_a_hundred(chances: list[float]) -> None:
         assert abs(percent - 100.0 * chance / sum(chances)) < 1.0
 
 
-def test_soles_are_those_that_the_engine_collides_with(robot: Robot) -> None:
+def test_soles_equal_the_collision_shapes(robot: Robot) -> None:
     left, right = soles_of(robot)
     assert_allclose(np.sort(left.corners[:, 0])[[0, -1]], [-0.05, 0.1])
     assert_allclose(np.ptp(left.corners[:, 1]), 0.0888)
@@ -333,6 +331,6 @@ def test_soles_are_those_that_the_engine_collides_with(robot: Robot) -> None:
     assert left.inside(middle + np.array([0.2, 0.0])).min() < 0.0
 
 
-def test_a_word_for_the_feet_that_nobody_knows_is_refused() -> None:
+def test_an_unknown_value_for_feet_is_rejected() -> None:
     with pytest.raises(BadInput, match="feet"):
         Assumptions(feet="apart")  # type: ignore[arg-type]

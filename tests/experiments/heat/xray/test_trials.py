@@ -1,4 +1,4 @@
-"""Robots with known errors: what is drawn, what counts as right, one trial whole."""
+"""Robots with known errors: draws, scoring, and a complete trial."""
 
 import dataclasses
 from pathlib import Path
@@ -66,7 +66,7 @@ def test_errors_are_drawn_from_the_seed_alone(robot: Robot) -> None:
     assert len(drawn_errors(robot, cfg(joints_off=3), 0)) == 3
 
 
-def test_floor_friction_and_load_vary_where_asked(robot: Robot) -> None:
+def test_floor_friction_and_load_vary_on_request(robot: Robot) -> None:
     settings = [drawn_setting(robot, cfg(seed=30, varied=True), k) for k in range(90)]
     assert settings == [
         drawn_setting(robot, cfg(seed=30, varied=True), k) for k in range(90)
@@ -85,7 +85,7 @@ def test_floor_friction_and_load_vary_where_asked(robot: Robot) -> None:
     assert (level.slope_deg, level.gear_friction, level.payload_kg) == (0.0, 1.0, {})
 
 
-def test_what_is_named_is_counted_by_its_probability() -> None:
+def test_named_causes_are_counted_by_probability() -> None:
     one = outcome(
         named={"LKneePitch": (0.95, True), "both ankles or floor, pitch": (0.8, False)}
     )
@@ -98,7 +98,7 @@ def test_what_is_named_is_counted_by_its_probability() -> None:
     assert "gear friction 0.3 to 3 times" in summary.note
 
 
-def test_right_is_the_joint_and_its_size() -> None:
+def test_correct_needs_joint_and_size() -> None:
     assert outcome().is_named
     assert outcome().is_sized
     assert not outcome(said_deg={"LKneePitch": 1.31}).is_sized
@@ -107,7 +107,7 @@ def test_right_is_the_joint_and_its_size() -> None:
     assert not outcome(why="fell").is_named
 
 
-def test_a_robot_that_fell_counts_as_missed() -> None:
+def test_a_fallen_robot_counts_as_missed() -> None:
     fell = outcome(number=1, why="fell", said_deg={}, inside={}, heat=None)
     summary = summary_table(cfg(robots=2), [outcome(), fell])
     cells = {row.cells[0]: row.cells[1] for row in summary.rows}
@@ -117,7 +117,7 @@ def test_a_robot_that_fell_counts_as_missed() -> None:
     assert len(outcome_table(cfg(robots=2), [outcome(), fell]).rows) == 2
 
 
-def test_powers_of_guessed_motors_are_percent(
+def test_powers_of_estimated_motors_are_percent(
     monkeypatch: pytest.MonkeyPatch, robot: Robot
 ) -> None:
     guessed = dataclasses.replace(robot, thermal="estimate")
@@ -134,7 +134,7 @@ def test_powers_of_guessed_motors_are_percent(
     assert " W." not in summary_table(cfg(), [outcome()]).note
 
 
-def test_watts_are_right_by_share_or_by_size() -> None:
+def test_watts_are_correct_by_share_or_by_size() -> None:
     assert Watts(said=1.09, true=1.0).is_right
     assert not Watts(said=1.12, true=1.0).is_right
     assert Watts(said=0.06, true=0.02).is_right
@@ -151,8 +151,8 @@ def test_one_robot_is_named_sized_and_its_heat_saved() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["pybullet", "mujoco"])
-def test_a_floor_that_slopes_is_no_joint(engine: EngineName, robot: Robot) -> None:
-    found = stood(RobotSetting(slope_deg=3.0, engine=engine, seed=3), robot)
+def test_a_sloping_floor_is_no_joint(engine: EngineName, robot: Robot) -> None:
+    found = stand_and_analyse(RobotSetting(slope_deg=3.0, engine=engine, seed=3), robot)
     assert list(found.named) == [FLOOR_CAUSES[0]], headline(found)
     error = found.suspects.error_of(FLOOR_CAUSES[0])
     assert error.low_deg <= 3.0 <= error.high_deg
@@ -161,19 +161,17 @@ def test_a_floor_that_slopes_is_no_joint(engine: EngineName, robot: Robot) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["pybullet", "mujoco"])
-def test_stiff_gears_blame_no_joint_that_is_right(
-    engine: EngineName, robot: Robot
-) -> None:
-    """Three times the friction that the model has."""
+def test_stiff_gears_blame_no_correct_joint(engine: EngineName, robot: Robot) -> None:
+    """Gear friction is three times the model's."""
     off = {"RAnklePitch": 1.5}
     setting = RobotSetting(misalignment_deg=off, gear_friction=3.0, engine=engine)
-    found = stood(setting, robot)
+    found = stand_and_analyse(setting, robot)
     assert {*found.named} <= {*off}, headline(found)
     assert found.suspects.friction > 1.5
 
 
-def stood(setting: RobotSetting, robot: Robot) -> Xray:
-    """Let a robot stand for 8 s, and X-ray its run."""
+def stand_and_analyse(setting: RobotSetting, robot: Robot) -> Xray:
+    """X-ray a stand of 8 s."""
     with TemporaryDirectory() as folder:
         cfg = TrialCfg.of(
             setting,
