@@ -30,7 +30,7 @@ misalignment_deg: {{left_ankle: [0, 1, 2]}}
 
 
 def spec_of(folder: Path, text: str) -> SweepSpec:
-    """Return what a text asks for."""
+    """Return the sweep specified by a text."""
     path = folder / "sweep.yaml"
     path.write_text(text, encoding="utf-8")
     return read_spec(path)

@@ -1,4 +1,4 @@
-"""Sweeps of robots whose outcomes are known by heart, for tests of what they tell."""
+"""Sweeps of robots with known outcomes, for tests of their summaries."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +19,7 @@ LOSS = {"fixed": 1000.0, "smart": 400.0, "minheat": 100.0}
 def result(
     *, joints: Mapping[str, Mapping[str, Any]] | None = None, **fields: Any
 ) -> TrialResult:
-    """Return a result that has what a test names, and nothing else."""
+    """Return a result with the given values only."""
     rest: dict[str, Any] = {
         "controller": "",
         "left_leg_rise_k": None,
@@ -52,7 +52,7 @@ def outcome(
 
 
 def heat(trial: SweepTrial) -> TrialOutcome:
-    """Robot r loses (1 + r) × LOSS, minheat on robot 4 as much as fixed; 3 falls."""
+    """Robot r loses (1 + r) × LOSS; on robot 4 minheat equals fixed; robot 3 falls."""
     robot, controller = trial.robot, trial.controller
     if robot == 3 and controller == "smart":
         return outcome(trial, fell=True, failure="fell at 2 s", legs_power_w=1e6)

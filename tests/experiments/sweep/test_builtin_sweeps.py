@@ -1,4 +1,4 @@
-"""The sweeps that come with the testbed ask for what their texts say."""
+"""Built-in sweeps match their descriptions."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def shipped(name: str) -> SweepSpec:
 
 
 def drawn(spec: SweepSpec, column: str) -> np.ndarray:
-    """Return what every robot of a sweep has, one value a joint of the legs."""
+    """Return each robot's drawn values, one per leg joint."""
     robots = [spec.drawn_for(robot) for robot in range(spec.robots)]
     return np.array(
         [
@@ -79,7 +79,7 @@ def test_the_same_robots_stand_on_both_engines() -> None:
     assert len(seen) == len(cfgs) == 2 * 4
 
 
-def test_the_published_band_chooses_by_the_column_without_alone() -> None:
+def test_the_published_band_selects_by_the_column_without() -> None:
     spec = shipped("published_band")
     assert spec.robots == 200
     assert spec.keep is not None

@@ -1,4 +1,4 @@
-"""Draws: within their bounds, as distributed as they say, the same for ever."""
+"""Draws: bounds, distributions, and reproducibility."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from tests.experiments.sweep.files import ANKLES, spec_of
 
 N = 1000
 P_VALUE = 1e-3
-"""Of a test that draws follow a law; the seeds are fixed, so it never flickers."""
+"""Significance level of distribution tests; seeds are fixed, so they are stable."""
 numbers = st.floats(-1e3, 1e3)
 names = st.text("abcdefgh._", min_size=1, max_size=12)
 
@@ -29,7 +29,7 @@ def drawn(values: Distribution, name: str = "friction") -> list[float]:
     return [float(draw(values, 7, robot, name)) for robot in range(N)]
 
 
-def test_uniform_and_normal_follow_their_laws() -> None:
+def test_uniform_and_normal_follow_their_distributions() -> None:
     uniform = stats.kstest(drawn(Uniform(-2.0, 3.0)), stats.uniform(-2.0, 5.0).cdf)
     assert uniform.pvalue > P_VALUE
     normal = stats.kstest(drawn(Normal(1.0, 0.7)), stats.norm(1.0, 0.7).cdf)
@@ -39,7 +39,7 @@ def test_uniform_and_normal_follow_their_laws() -> None:
     assert clipped.pvalue > P_VALUE
 
 
-def test_every_option_is_as_likely_as_it_is_named() -> None:
+def test_every_option_has_its_stated_frequency() -> None:
     values = [draw(Choice(("a", "b", "b")), 7, robot, "posture") for robot in range(N)]
     counts = [values.count("a"), values.count("b")]
     assert stats.chisquare(counts, [N / 3, 2 * N / 3]).pvalue > P_VALUE
@@ -63,15 +63,15 @@ def test_a_draw_lies_within_its_bounds(
 
 
 @given(st.integers(0, 2**63), st.integers(0, 2**31), names)
-def test_the_same_draw_is_made_again(seed: int, robot: int, name: str) -> None:
+def test_draws_are_repeatable(seed: int, robot: int, name: str) -> None:
     values = Normal(0.0, 1.0)
     assert draw(values, seed, robot, name) == draw(values, seed, robot, name)
     assert draw(values, seed, robot, name) != draw(values, seed + 1, robot, name)
     assert draw(values, seed, robot, name) != draw(values, seed, robot + 1, name)
 
 
-def test_a_robot_is_the_same_whatever_else_is_swept(tmp_path: Path) -> None:
-    """Of another grid and number of robots it knows nothing; nor of other draws."""
+def test_a_robot_does_not_depend_on_the_rest_of_the_sweep(tmp_path: Path) -> None:
+    """Grid, number of robots and other draws do not affect it."""
     spec = spec_of(tmp_path, ANKLES)
     other = ANKLES.replace("robots: 4", "robots: 4000").replace(
         "[0.5, 0.7, 0.9]", "0.6"
@@ -83,7 +83,7 @@ def test_a_robot_is_the_same_whatever_else_is_swept(tmp_path: Path) -> None:
     assert spec_of(tmp_path, less).drawn_for(3) == without_slope
 
 
-def test_a_robot_is_the_same_for_ever(tmp_path: Path) -> None:
+def test_a_robot_is_stable_over_versions(tmp_path: Path) -> None:
     """Published sweeps can be run again: numpy keeps these streams (NEP 19)."""
     robot = spec_of(tmp_path, ANKLES).drawn_for(1)
     known = {
@@ -104,7 +104,7 @@ def test_a_robot_is_the_same_for_ever(tmp_path: Path) -> None:
         (lambda: Normal(0.0, 1.0, (-0.01, 0.01)), "a tenth of the deviation"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(make: object, words: str) -> None:
+def test_invalid_draws_are_rejected(make: object, words: str) -> None:
     assert callable(make)
     with pytest.raises(BadInput, match=words):
         make()

@@ -1,4 +1,4 @@
-"""Which robots go on to the other controllers."""
+"""Selection of the robots that run with the other controllers."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -56,7 +56,7 @@ def test_a_robot_within_all_tolerances_is_kept() -> None:
         {"left_leg_rise_k": None},
     ],
 )
-def test_a_robot_without_a_whole_outcome_is_not_kept(flaw: dict[str, Any]) -> None:
+def test_a_robot_with_an_incomplete_outcome_is_not_kept(flaw: dict[str, Any]) -> None:
     assert kept_robots(KEEP, [row(0, **flaw)]) == {}
 
 
@@ -66,7 +66,7 @@ def test_every_trial_of_a_robot_counts() -> None:
 
 
 def test_other_controllers_do_not_matter() -> None:
-    """The prediction is none if the choice has seen it."""
+    """A selection by the predicted values would invalidate the prediction."""
     rows = [row(0), row(0, controller="smart", left_leg_rise_k=500.0)]
     assert kept_robots(KEEP, rows).keys() == {0}
     assert kept_robots(KEEP, [row(0, controller="smart")]) == {}
@@ -89,13 +89,13 @@ def test_a_robot_and_its_mirror_are_kept_alike(
             assert there[robot].is_mirrored != fit.is_mirrored
 
 
-def test_a_mirror_is_not_kept_unless_it_may() -> None:
+def test_a_mirror_is_kept_only_if_allowed() -> None:
     strict = Keep(controller="fixed", targets=KEEP.targets, mirrored=False)
     assert kept_robots(KEEP, [swapped(row(0))])[0].is_mirrored
     assert kept_robots(strict, [swapped(row(0))]) == {}
 
 
-def test_columns_without_another_side_are_their_own_mirror() -> None:
+def test_columns_without_a_side_are_their_own_mirror() -> None:
     columns = ["left_leg_rise_k", "right_leg_rise_k", "end_degc.LHip", "end_degc.Lid"]
     assert mirror("left_leg_rise_k", columns) == "right_leg_rise_k"
     assert mirror("right_leg_rise_k", columns) == "left_leg_rise_k"
@@ -142,7 +142,7 @@ def test_only_kept_robots_run_with_the_other_controllers(tmp_path: Path) -> None
     assert totals[-1] == len(sweep.frame) == 20
 
 
-def test_a_stopped_sweep_goes_on_in_its_second_stage(tmp_path: Path) -> None:
+def test_a_stopped_sweep_resumes_in_its_second_stage(tmp_path: Path) -> None:
     spec = spec_of(tmp_path, STAGED)
     ran: list[SweepTrial] = []
 
@@ -197,7 +197,7 @@ keep:
 """
 
 
-def test_all_that_is_wrong_is_said_with_its_line(tmp_path: Path) -> None:
+def test_all_errors_are_reported_with_their_lines(tmp_path: Path) -> None:
     with pytest.raises(FileErrors) as found:
         spec_of(tmp_path, BAD)
     text = str(found.value)

@@ -1,4 +1,4 @@
-"""Key `policy` of a sweep: files beside the sweep file, kept apart by content."""
+"""Key `policy` of a sweep: files beside the sweep file, identified by content."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ def test_policies_are_controllers_of_the_sweep(tmp_path: Path) -> None:
     before = [trial.key for trial in trials]
     tmp_path.joinpath("b.py").write_text(f"{HOLD}\n# trained on\n", encoding="utf-8")
     now = [trial.key for trial in spec_of(tmp_path, text).trials()]
-    assert not set(now) & set(before)  # what is new is run again
+    assert not set(now) & set(before)  # the changed policy is run again
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_policies_are_controllers_of_the_sweep(tmp_path: Path) -> None:
         ("policy: [a.py, a.py]\n", "name each controller once"),
     ],
 )
-def test_what_is_wrong_is_a_line(text: str, said: str, tmp_path: Path) -> None:
+def test_errors_have_lines(text: str, said: str, tmp_path: Path) -> None:
     tmp_path.joinpath("a.py").write_text(HOLD, encoding="utf-8")
     with pytest.raises(BadInput, match=said):
         spec_of(tmp_path, HEAD + text)

@@ -1,4 +1,4 @@
-"""A sweep file: what it means, and all that is wrong in it, with its line."""
+"""Sweep files: meaning, and errors with their lines."""
 
 import hashlib
 import json
@@ -46,10 +46,10 @@ def wrong(folder: Path, text: str) -> str:
     return without_lists(said.replace(str(folder), "FOLDER"))
 
 
-# -- what it means ------------------------------------------------------------------
+# -- meaning ------------------------------------------------------------------------
 
 
-def test_the_least_file_is_one_trial_as_the_heat_experiment_has_it(
+def test_the_minimal_file_is_one_default_heat_trial(
     tmp_path: Path,
 ) -> None:
     (trial,) = spec_of(tmp_path, LEAST).trials()
@@ -73,7 +73,7 @@ def test_lists_are_grids_and_mappings_are_distributions(tmp_path: Path) -> None:
     assert spec.n_trials == 48
 
 
-def test_a_group_is_drawn_joint_by_joint_but_for_those_that_are_named(
+def test_a_group_is_drawn_by_joint_except_named_joints(
     tmp_path: Path,
 ) -> None:
     spec = spec_of(tmp_path, ANKLES)
@@ -102,7 +102,7 @@ def test_a_list_for_a_group_is_one_grid(tmp_path: Path) -> None:
     }
 
 
-def test_the_preset_lies_below_what_the_file_says(tmp_path: Path) -> None:
+def test_the_file_overrides_the_preset(tmp_path: Path) -> None:
     preset = load_preset("document")
     text = f"{LEAST}preset: document\nmisalignment_deg: {{LAnklePitch: 1.5}}\n"
     (trial,) = spec_of(tmp_path, text).trials()
@@ -113,7 +113,7 @@ def test_the_preset_lies_below_what_the_file_says(tmp_path: Path) -> None:
     assert trial.trial_cfg().effort_limits == preset.effort_limits
 
 
-def test_a_payload_is_a_grid_or_drawn_and_nought_is_none(tmp_path: Path) -> None:
+def test_a_payload_is_a_grid_or_drawn_and_0_is_none(tmp_path: Path) -> None:
     loads = "{torso: [0, 2], 'l_gripper@0,0,-0.05': {uniform: [0.1, 0.5]}}"
     spec = spec_of(tmp_path, f"{LEAST}payload_kg: {loads}\nrobots: 2\n")
     column = "payload_kg.l_gripper@0,0,-0.05"
@@ -129,7 +129,7 @@ def test_a_payload_is_a_grid_or_drawn_and_nought_is_none(tmp_path: Path) -> None
 
 @pytest.mark.requirement("ST-27")
 def test_an_obstacle_is_a_grid_or_drawn_and_none_is_none(tmp_path: Path) -> None:
-    """It has to be clear of the robot in the postures of the file."""
+    """It must be clear of the robot in the postures of the file."""
     table = "0.3,0.6,0.02@0.27,0,0.3"
     text = f"{LEAST}posture: Stand\nobstacles: {{table: [none, '{table}']}}\n"
     without, there = spec_of(tmp_path, text).trials()
@@ -137,14 +137,14 @@ def test_an_obstacle_is_a_grid_or_drawn_and_none_is_none(tmp_path: Path) -> None
     assert there.trial_cfg().simulation.world.obstacles == (
         Obstacle.at("table", table),
     )
-    step = "0.1,1,0.1@0.17,0,0.05"  # clear of the feet, not of one who kneels
+    step = "0.1,1,0.1@0.17,0,0.05"  # clear of the feet, but not of a kneeling robot
     drawn = f"obstacles: {{step: {{choice: [none, '{step}']}}}}"
     spec_of(tmp_path, f"{LEAST}posture: Stand\n{drawn}\n")
     with pytest.raises(BadInput, match="'step' overlaps the robot"):
         spec_of(tmp_path, f"{LEAST}posture: [Stand, Sit]\n{drawn}\n")
 
 
-def test_a_robot_folder_is_looked_for_from_the_files_folder(tmp_path: Path) -> None:
+def test_a_robot_folder_is_relative_to_the_file(tmp_path: Path) -> None:
     shutil.copytree(TWO_LEG, tmp_path / "walker")
     spec = spec_of(tmp_path, SHORT.replace(str(TWO_LEG), "walker"))
     assert spec.robot_name == "two_leg"
@@ -215,7 +215,7 @@ def test_pushes_of_a_robot_that_settles_once_follow_each_other(tmp_path: Path) -
     assert all(len(set(settled[i : i + 4])) == 1 for i in range(0, len(settled), 4))
 
 
-def test_a_drawn_push_that_never_comes_is_no_trial(tmp_path: Path) -> None:
+def test_a_drawn_push_after_the_end_is_rejected(tmp_path: Path) -> None:
     text = PUSH.replace("[6, 7]", "{normal: [890, 100]}")
     trials = list(spec_of(tmp_path, f"{text}seed: 1\n").trials())
     with pytest.raises(BadInput, match="push earlier"):
@@ -223,7 +223,7 @@ def test_a_drawn_push_that_never_comes_is_no_trial(tmp_path: Path) -> None:
 
 
 def test_without_a_drawn_push_trials_keep_their_names(tmp_path: Path) -> None:
-    """A folder of an earlier version is gone on with."""
+    """A folder of an earlier version can be resumed."""
     (trial,) = spec_of(tmp_path, LEAST).trials()
     assert not [name for name in trial.parameters if name.startswith("push")]
     data = vars(trial)
@@ -251,7 +251,7 @@ def test_fewer_robots_are_the_first_ones(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", SWEEPS.names())
-def test_sweeps_that_ship_are_right(name: str) -> None:
+def test_shipped_sweeps_are_valid(name: str) -> None:
     if name.startswith(("stand_30", "pushed_")):  # policies of another package
         pytest.importorskip("holosoma_inference")
     spec = read_spec(SWEEPS.named(name))
@@ -259,7 +259,7 @@ def test_sweeps_that_ship_are_right(name: str) -> None:
     assert next(spec.trials()).trial_cfg().duration_s > 0.0
 
 
-# -- what is wrong ------------------------------------------------------------------
+# -- errors -------------------------------------------------------------------------
 
 MISTAKES = """\
 name: mistakes
@@ -308,10 +308,10 @@ ALONE = (
 )
 
 
-def test_mistakes_are_told_with_their_lines(
+def test_mistakes_are_reported_with_their_lines(
     tmp_path: Path, data_regression: DataRegressionFixture
 ) -> None:
-    """All of a file at once. `pytest --regen-all` writes down what is said."""
+    """All errors of a file at once; `pytest --regen-all` rewrites the messages."""
     files = {"all at once": MISTAKES} | {more: f"{LEAST}{more}\n" for more in ALONE}
     said = {name: wrong(tmp_path, text).splitlines() for name, text in files.items()}
     data_regression.check(said)
@@ -366,7 +366,7 @@ def test_a_case_sets_columns_at_every_point_of_the_grid(tmp_path: Path) -> None:
         ("{push.again_s: 9}", "9: a push ends at 15.4 s, but the trial lasts 15 s"),
     ],
 )
-def test_what_is_wrong_in_a_case_is_told_with_its_line(
+def test_errors_in_a_case_are_reported_with_their_line(
     tmp_path: Path, case: str, said: str
 ) -> None:
     assert wrong(tmp_path, f"{CASES}  one: {case}\n").startswith(said)

@@ -1,4 +1,4 @@
-"""A sweep runs, stops, goes on, and becomes a table: files whole, none twice."""
+"""A sweep runs, stops, resumes and becomes a table of complete, unique trials."""
 
 import dataclasses
 import errno
@@ -56,7 +56,7 @@ def spec(folder: Path) -> SweepSpec:
 
 
 class Fake:
-    """Work that counts its trials, and fails or is stopped at one of them."""
+    """Fake work that counts trials, and fails or stops at one of them."""
 
     def __init__(self, fails: int | None = None, stops: int | None = None) -> None:
         self.ran: list[int] = []
@@ -93,7 +93,7 @@ def test_a_row_holds_parameters_and_outcomes(real: Sweep) -> None:
     assert stands["failure"].isna().all()
 
 
-def test_a_trial_is_what_run_trial_makes_of_it(real: Sweep, folder: Path) -> None:
+def test_a_trial_equals_run_trial(real: Sweep, folder: Path) -> None:
     spec = spec_of(folder, real.spec)
     alone = run_trial(next(spec.trials()).trial_cfg())
     row = real.frame.iloc[0]
@@ -111,7 +111,7 @@ def test_a_fall_is_a_result(real: Sweep) -> None:
     assert frame["error"].isna().all()
 
 
-def test_the_table_says_what_it_was_made_of(real: Sweep, folder: Path) -> None:
+def test_the_table_holds_spec_and_versions(real: Sweep, folder: Path) -> None:
     libraries = {"pybullet": {"pybullet", "pybullet-arm64"}, "mujoco": {"mujoco-core"}}
     assert real.spec.startswith("name: short\nrobot: ")
     assert real.meta["seed"] == 0
@@ -133,10 +133,10 @@ def test_a_trial_that_raises_is_a_failed_one(spec: SweepSpec) -> None:
     assert "of this worker differs" in error
 
 
-# -- going on -----------------------------------------------------------------------
+# -- resuming -----------------------------------------------------------------------
 
 
-def test_what_is_there_is_not_run_again(spec: SweepSpec, tmp_path: Path) -> None:
+def test_existing_trials_are_not_run_again(spec: SweepSpec, tmp_path: Path) -> None:
     first, second = Fake(), Fake()
     tallies: list[Tally] = []
     run_sweep(spec, tmp_path / "out", work=first)
@@ -147,7 +147,7 @@ def test_what_is_there_is_not_run_again(spec: SweepSpec, tmp_path: Path) -> None
     assert (tallies[-1].done, tallies[-1].skipped) == (6, 6)
 
 
-def test_after_a_stop_the_table_is_there_and_the_rest_follows(
+def test_a_stopped_sweep_has_a_table_and_resumes(
     spec: SweepSpec, tmp_path: Path
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
@@ -160,7 +160,7 @@ def test_after_a_stop_the_table_is_there_and_the_rest_follows(
     assert len(frame) == 6
 
 
-def test_after_a_full_disc_a_sweep_goes_on(
+def test_a_sweep_resumes_after_full_disk(
     spec: SweepSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     room = [1, 1, 1, 1]  # for the description and three trials
@@ -181,7 +181,7 @@ def test_after_a_full_disc_a_sweep_goes_on(
     assert frame.equals(run_sweep(spec, tmp_path / "whole", work=Fake()).frame)
 
 
-def test_a_failed_trial_is_told_and_tried_again(
+def test_a_failed_trial_is_reported_and_repeated(
     spec: SweepSpec, tmp_path: Path
 ) -> None:
     frame = run_sweep(spec, tmp_path / "out", work=Fake(fails=2)).frame
@@ -192,7 +192,7 @@ def test_a_failed_trial_is_told_and_tried_again(
     assert frame["error"].isna().all()
 
 
-def test_where_nothing_works_a_sweep_ends_early(tmp_path: Path) -> None:
+def test_a_sweep_ends_early_if_all_trials_fail(tmp_path: Path) -> None:
     spec = spec_of(tmp_path, SHORT + "robots: 100\n")
     ran: list[int] = []
 
@@ -218,9 +218,7 @@ def test_a_torn_file_is_run_again(spec: SweepSpec, tmp_path: Path, rest: str) ->
     assert len(frame) == 6
 
 
-def test_a_trial_that_comes_twice_is_stored_once(
-    spec: SweepSpec, tmp_path: Path
-) -> None:
+def test_a_duplicate_trial_is_stored_once(spec: SweepSpec, tmp_path: Path) -> None:
     class Twice:
         workers = 1
 
@@ -239,10 +237,8 @@ def test_a_trial_that_comes_twice_is_stored_once(
     assert tallies[-1].done == 6
 
 
-def test_a_result_comes_back_from_its_file_as_it_was(
-    spec: SweepSpec, tmp_path: Path
-) -> None:
-    """A number without an end is null there, as in the JSON of `heat`."""
+def test_a_result_survives_writing_and_reading(spec: SweepSpec, tmp_path: Path) -> None:
+    """An infinite number is null there, as in the JSON of `heat`."""
     found: dict[str, Any] = {
         "joints": {"LKneePitch": {"steady_degc": math.inf}},
         "flags": {"CATCHING": 3},
@@ -270,7 +266,7 @@ def test_a_result_comes_back_from_its_file_as_it_was(
         ("[0, 1, 2]", "{uniform: [0, 1]}", "is {'uniform': [0.0, 1.0]}"),
     ],
 )
-def test_another_sweep_is_refused_and_the_difference_told(
+def test_another_sweep_is_rejected_with_the_difference(
     spec: SweepSpec, tmp_path: Path, before: str, after: str, words: str
 ) -> None:
     run_sweep(spec, tmp_path / "out", work=Fake())
@@ -291,7 +287,7 @@ def test_robots_may_be_added(tmp_path: Path) -> None:
         run_sweep(few, tmp_path / "out", work=Fake())
 
 
-def test_two_at_once_are_refused(spec: SweepSpec, tmp_path: Path) -> None:
+def test_two_concurrent_sweeps_are_rejected(spec: SweepSpec, tmp_path: Path) -> None:
     with (
         TrialStore(tmp_path / "out", spec),
         pytest.raises(BadInput, match="another sweep is running"),
@@ -308,7 +304,7 @@ def test_two_at_once_are_refused(spec: SweepSpec, tmp_path: Path) -> None:
         (SWEEP_FILE, '{"identity": {}, "format": 0}', "has format 0"),
     ],
 )
-def test_a_folder_with_something_else_is_left_alone(
+def test_a_foreign_folder_is_not_changed(
     spec: SweepSpec, tmp_path: Path, name: str, text: str, words: str
 ) -> None:
     (tmp_path / "out").mkdir()
@@ -321,7 +317,7 @@ def test_a_folder_with_something_else_is_left_alone(
 # -- reading ------------------------------------------------------------------------
 
 
-def test_what_is_no_table_of_a_sweep_is_refused(real: Sweep, tmp_path: Path) -> None:
+def test_another_table_is_rejected(real: Sweep, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="there is no table"):
         read_sweep(tmp_path)
     (tmp_path / TABLE_FILE).write_bytes(b"PAR1")
@@ -335,7 +331,7 @@ def test_what_is_no_table_of_a_sweep_is_refused(real: Sweep, tmp_path: Path) -> 
 # -- keys ---------------------------------------------------------------------------
 
 
-def test_keys_tell_all_trials_apart(tmp_path: Path) -> None:
+def test_keys_are_unique(tmp_path: Path) -> None:
     text = SHORT.replace("[0, 1, 2]", "{choice: [0, 1]}")
     trials = list(spec_of(tmp_path, f"{text}robots: 40\n").trials())
     assert len({trial.key for trial in trials}) == len(trials) == 80

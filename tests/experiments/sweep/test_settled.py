@@ -1,4 +1,4 @@
-"""A robot settles once for its pushes: what comes of each is that of a whole trial."""
+"""A robot settles once for its pushes; each result equals that of a whole trial."""
 
 import dataclasses
 import os
@@ -31,7 +31,7 @@ def _none_before() -> Iterator[None]:
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[SimulationCfg]:
-    """Simulations that were made in this process."""
+    """Simulations created in this process."""
     found: list[SimulationCfg] = []
 
     class Counted(SimulatedRobot):
@@ -67,10 +67,10 @@ def push_of(size_n: float, direction_deg: float = 0.0, at_s: float = 2.5) -> Pus
 
 @pytest.mark.slow(covers=True)
 @copied
-def test_each_push_ends_as_if_run_whole(
+def test_each_push_equals_a_whole_trial(
     two_leg: Robot, made: list[SimulationCfg]
 ) -> None:
-    """To the last digit, whichever came before, be it a fall."""
+    """Results are equal to the last digit after any previous push, falls included."""
     pushes = [push_of(200.0), push_of(0.5, 90.0), push_of(0.5, 180.0), push_of(200.0)]
     cfgs = [cfg_of(two_leg, push) for push in pushes]
     found = [timeless(run_from_settled(cfg)) for cfg in cfgs]
@@ -81,8 +81,8 @@ def test_each_push_ends_as_if_run_whole(
 
 
 @pytest.mark.slow
-def test_what_a_controller_remembers_goes_along() -> None:
-    """`smart` holds views that a deep copy tears from what they show."""
+def test_controller_state_is_kept() -> None:
+    """`smart` holds array views that a deep copy would detach."""
     push = push_of(8.0, 45.0, at_s=3.0)
     simulation = SimulationCfg(seed=3, misalignment_deg={"LAnklePitch": 2.0})
     cfg = TrialCfg(
@@ -109,7 +109,7 @@ def test_what_a_controller_remembers_goes_along() -> None:
         {"quiet_s": None},
     ],
 )
-def test_another_robot_settles_anew(
+def test_another_robot_settles_again(
     two_leg: Robot, made: list[SimulationCfg], other: dict[str, object]
 ) -> None:
     cfg = cfg_of(two_leg, push_of(0.5))
@@ -121,7 +121,7 @@ def test_another_robot_settles_anew(
 
 @pytest.mark.slow(covers=True)
 @copied
-def test_a_child_that_is_killed_costs_nothing(
+def test_a_killed_child_does_not_change_the_result(
     two_leg: Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cfg = cfg_of(two_leg, push_of(0.5))
@@ -173,10 +173,10 @@ def test_a_child_that_hangs_ends_with_its_worker() -> None:
 
 
 @copied
-def test_no_thread_but_the_first_forks(
+def test_only_the_main_thread_forks(
     two_leg: Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A lock that another thread holds would stay held in the child."""
+    """A lock held by another thread would stay locked in the child."""
     forks: list[int] = []
     monkeypatch.setattr(os, "fork", lambda: forks.append(1))
     found: list[TrialResult] = []
@@ -189,10 +189,10 @@ def test_no_thread_but_the_first_forks(
 
 
 @pytest.mark.slow(covers=True)
-def test_a_quiet_robot_ends_its_trial_and_no_other(two_leg: Robot) -> None:
+def test_a_quiet_robot_ends_only_its_trial(two_leg: Robot) -> None:
     calm = run_from_settled(cfg_of(two_leg, push_of(0.0), duration_s=4.5))
     assert 3.2 <= calm.sim_s <= 4.0  # 0.5 s after the push, at the end of a block
     never = cfg_of(two_leg, push_of(0.0), duration_s=4.5, quiet_s=30.0)
     assert run_from_settled(never).sim_s == pytest.approx(4.5)
     late = run_trial(cfg_of(two_leg, push_of(0.0, at_s=3.5), duration_s=4.5))
-    assert late.sim_s > 4.0  # what was quiet before does not count
+    assert late.sim_s > 4.0  # quiet before the push does not count

@@ -1,4 +1,4 @@
-"""The folder of a sweep is read as it is, and what is missing or damaged is told."""
+"""Reading a sweep folder reports missing and damaged files."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def edit(path: Path, **changes: object) -> None:
     path.write_text(json.dumps({**data, **changes}), encoding="utf-8")
 
 
-def test_a_whole_sweep_is_read_without_a_word(whole: Path) -> None:
+def test_a_complete_sweep_is_read_without_warnings(whole: Path) -> None:
     found = read_folder(whole)
     assert is_sweep_folder(whole)
     assert (found.name, found.problems, found.is_running) == ("pairs", (), False)
@@ -57,7 +57,7 @@ def test_a_killed_sweep_has_the_rows_of_its_trials(copy: Copy) -> None:
     assert_frame_equal(found.sweep.frame, wanted, check_dtype=False)
 
 
-def test_trials_that_are_newer_than_the_table_count(copy: Copy) -> None:
+def test_trials_newer_than_the_table_are_read(copy: Copy) -> None:
     folder = copy()
     edit(next(folder.glob("trials/*.json")), result=None, error="lost")
     os.utime(folder / TABLE_FILE, (1.0, 1.0))
@@ -66,15 +66,15 @@ def test_trials_that_are_newer_than_the_table_count(copy: Copy) -> None:
     assert "older than the trials" in found.problems[0]
 
 
-def test_a_copied_sweep_is_not_told_as_killed(copy: Copy) -> None:
-    """Its files may have come in any order."""
+def test_a_copied_sweep_is_not_reported_as_killed(copy: Copy) -> None:
+    """Its files may have any order of times."""
     folder = copy()
     os.utime(folder / TABLE_FILE, (1.0, 1.0))
     found = read_folder(folder)
     assert (found.problems, len(found.sweep.frame)) == ((), 30)
 
 
-def test_a_damaged_table_is_told_and_its_trials_are_read(copy: Copy) -> None:
+def test_a_damaged_table_is_reported_and_trials_are_read(copy: Copy) -> None:
     folder = copy()
     (folder / TABLE_FILE).write_bytes(b"PAR1 no more")
     found = read_folder(folder)
@@ -83,7 +83,7 @@ def test_a_damaged_table_is_told_and_its_trials_are_read(copy: Copy) -> None:
     assert len(found.sweep.frame) == 30
 
 
-def test_damaged_trials_are_told_and_missing(copy: Copy) -> None:
+def test_damaged_trials_are_reported_as_missing(copy: Copy) -> None:
     folder = copy()
     (folder / TABLE_FILE).unlink()
     for path in sorted(folder.glob("trials/*.json"))[:2]:
@@ -106,7 +106,7 @@ def test_the_table_alone_is_enough(copy: Copy) -> None:
     assert "sweep.json cannot be read" in read_folder(folder).problems[0]
 
 
-def test_a_sweep_without_a_trial_has_nothing_to_tell(copy: Copy) -> None:
+def test_a_sweep_without_trials_is_rejected(copy: Copy) -> None:
     folder = copy()
     shutil.rmtree(folder / "trials")
     (folder / TABLE_FILE).unlink()
@@ -114,14 +114,14 @@ def test_a_sweep_without_a_trial_has_nothing_to_tell(copy: Copy) -> None:
         read_folder(folder)
 
 
-def test_files_of_another_form_are_refused(copy: Copy) -> None:
+def test_files_of_another_format_are_rejected(copy: Copy) -> None:
     folder = copy()
     edit(folder / "sweep.json", format=99)
     with pytest.raises(BadInput, match=r"sweep\.json has format 99; this version"):
         read_folder(folder)
 
 
-def test_how_many_were_asked_for_may_be_unknown(copy: Copy) -> None:
+def test_the_requested_number_may_be_unknown(copy: Copy) -> None:
     folder = copy()
     data = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
     del data["points"]
@@ -130,7 +130,7 @@ def test_how_many_were_asked_for_may_be_unknown(copy: Copy) -> None:
     assert read_folder(folder).expected is None
 
 
-def test_a_sweep_that_goes_on_is_told_from_one_that_was_killed(copy: Copy) -> None:
+def test_a_running_sweep_differs_from_a_killed_one(copy: Copy) -> None:
     folder = copy()
     with (folder / ".lock").open("w", encoding="utf-8") as file:
         lock(file)
@@ -138,7 +138,7 @@ def test_a_sweep_that_goes_on_is_told_from_one_that_was_killed(copy: Copy) -> No
     assert not read_folder(folder).is_running
 
 
-def test_only_robots_that_are_kept_go_on_to_others(tmp_path: Path) -> None:
+def test_only_kept_robots_run_other_controllers(tmp_path: Path) -> None:
     run_sweep(spec_of(tmp_path, BAND), tmp_path / "out", work=stand)
     wanted = read_folder(tmp_path / "out")
     assert wanted.expected == {"fixed": 4, "smart": 3}
@@ -148,7 +148,7 @@ def test_only_robots_that_are_kept_go_on_to_others(tmp_path: Path) -> None:
         assert found[column].tolist() == wanted.sweep.frame[column].tolist()
 
 
-def test_the_number_of_trials_is_known_where_robots_draw_their_controller(
+def test_trial_count_is_known_for_drawn_controllers(
     tmp_path: Path,
 ) -> None:
     text = PAIRS.replace("[fixed, smart, minheat]", "{choice: [fixed, smart]}")

@@ -49,9 +49,9 @@ class Cluster:
         )
 
     def wait(self, workers: int) -> None:
-        """Return when so many workers live, and the scheduler knows these and no other.
+        """Wait until so many workers live and the scheduler knows exactly these.
 
-        It hears late of one that was killed.
+        The scheduler detects a killed worker with a delay.
         """
         from distributed import Client
 
@@ -67,7 +67,7 @@ class Cluster:
                 time.sleep(0.05)
 
     def end_worker(self, worker: subprocess.Popen[bytes]) -> None:
-        """End a worker; return when the scheduler knows that it is gone."""
+        """End a worker; return when the scheduler has removed it."""
         worker.kill()
         worker.wait()
         self.wait(sum(one.poll() is None for one in self.workers))

@@ -1,4 +1,4 @@
-"""Workers in processes of their own find the work that these tests give them."""
+"""Worker processes can import the work of these tests."""
 
 import os
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[4]
 
 @pytest.fixture(autouse=True, scope="module")
 def workers_find_tests() -> Iterator[None]:
-    """Put the checkout on their path, as an installation puts the package alone."""
+    """Put the checkout on their path: an installation contains the package only."""
     with pytest.MonkeyPatch.context() as patch:
         known = os.environ.get("PYTHONPATH")
         patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, (str(ROOT), known))))

@@ -1,7 +1,7 @@
-"""Work that stands for a trial, importable by workers.
+"""Fake work of a trial, importable by workers.
 
-What shall happen is said by a trial's controller: `echo`; `die:N` kills its process
-until N deaths have been counted in the file that the robot folder names; `slow`;
+The trial's controller selects the behaviour: `echo`; `die:N` kills its process until
+N deaths are counted in the file that the robot folder names; `slow`;
 `hang:` and one of `HANGS`; `raise:` and a class of `builtins`; `exit:N`; `crash`.
 """
 
@@ -36,7 +36,7 @@ def trial(
 
 
 def fake_work(trial: SweepTrial) -> TrialOutcome:
-    """Do what the trial's controller says, and note that it was begun."""
+    """Run the behaviour of the trial's controller, and record its start."""
     word, _, argument = trial.controller.partition(":")
     if trial.robot_folder is not None:
         with (trial.robot_folder / "begun").open("a", encoding="utf-8") as file:
@@ -74,7 +74,7 @@ def _sleep(_: Path) -> None:
 
 
 def _swallow(_: Path) -> None:
-    """Go on whatever is raised, and whatever signal comes."""
+    """Continue after any exception and any signal."""
     for number in (signal.SIGINT, *END_SIGNALS):
         signal.signal(number, signal.SIG_IGN)
     while True:
@@ -83,12 +83,12 @@ def _swallow(_: Path) -> None:
 
 
 def _hold_the_interpreter(_: Path) -> None:
-    """Sleep in C as a loop there computes: no other thread of the process runs."""
+    """Sleep in C without releasing the interpreter: no other thread runs."""
     ctypes.PyDLL(None).sleep(int(10 * SLOW_S))
 
 
 def _start_another(folder: Path) -> None:
-    """Wait for a process of its own that does not end either."""
+    """Wait for a child process that does not end either."""
     with subprocess.Popen(["sleep", str(10 * SLOW_S)]) as started:
         (folder / "started").write_text(str(started.pid), "utf-8")
 

@@ -1,4 +1,4 @@
-"""The engine of many machines, on real workers of this one."""
+"""The engine for many machines, with real workers on this one."""
 
 import os
 import signal
@@ -25,14 +25,14 @@ from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from nao_testbed.models import BadInput, TestbedError
 from nao_testbed.models.system import KILL
 from tests.experiments.sweep.engines.cluster import MOST_FAILURES, Cluster
-from tests.experiments.sweep.engines.test_engines import (  # the laws of every engine
+from tests.experiments.sweep.engines.test_engines import (  # common tests
     test_a_failed_trial_is_an_outcome,
-    test_a_trial_that_would_end_the_process_is_a_failed_one,
-    test_every_trial_is_told_once,
-    test_nothing_to_do_is_done,
-    test_results_are_told_in_the_thread_that_called,
-    test_trials_are_taken_as_they_are_needed,
-    test_what_a_listener_raises_ends_the_run,
+    test_a_trial_that_exits_the_process_fails,
+    test_an_error_of_a_listener_ends_the_run,
+    test_every_trial_is_reported_once,
+    test_no_trials_is_no_error,
+    test_results_are_reported_in_the_calling_thread,
+    test_trials_are_taken_on_demand,
     wait_until,
 )
 from tests.experiments.sweep.files import SHORT, spec_of
@@ -40,12 +40,12 @@ from tests.experiments.sweep.outcomes import result
 
 __all__ = [
     "test_a_failed_trial_is_an_outcome",
-    "test_a_trial_that_would_end_the_process_is_a_failed_one",
-    "test_every_trial_is_told_once",
-    "test_nothing_to_do_is_done",
-    "test_results_are_told_in_the_thread_that_called",
-    "test_trials_are_taken_as_they_are_needed",
-    "test_what_a_listener_raises_ends_the_run",
+    "test_a_trial_that_exits_the_process_fails",
+    "test_an_error_of_a_listener_ends_the_run",
+    "test_every_trial_is_reported_once",
+    "test_no_trials_is_no_error",
+    "test_results_are_reported_in_the_calling_thread",
+    "test_trials_are_taken_on_demand",
 ]
 
 pytestmark = pytest.mark.slow(covers=True)  # real workers
@@ -65,7 +65,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _no_commit() -> Iterator[None]:
-    """Let no commit between the start of two workers part them."""
+    """Ignore a commit between the start of two workers."""
     here = Installation(versions=own_installation().versions, commit=None)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dask_engine, "own_installation", lambda: here)
@@ -74,7 +74,7 @@ def _no_commit() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def engine(cluster: Cluster) -> Iterator[DaskEngine]:
-    """That of the laws which all engines keep."""
+    """The engine for the common tests."""
     with DaskEngine(cluster.address) as engine:
         yield engine
 
@@ -128,7 +128,7 @@ def run_all(
     return found
 
 
-def test_both_workers_run_trials_and_each_trial_ends_once(cluster: Cluster) -> None:
+def test_both_workers_run_trials_and_each_ends_once(cluster: Cluster) -> None:
     with DaskEngine(cluster.address) as engine:
         assert engine.workers == 2
         found = run_all(engine, trials(12), say_pid)
@@ -137,13 +137,13 @@ def test_both_workers_run_trials_and_each_trial_ends_once(cluster: Cluster) -> N
     assert pids == {worker.pid for worker in cluster.workers}
 
 
-def test_work_that_raises_is_an_outcome_with_the_reason(cluster: Cluster) -> None:
+def test_raising_work_is_an_outcome_with_the_reason(cluster: Cluster) -> None:
     with DaskEngine(cluster.address) as engine:
         found = run_all(engine, trials(2), raise_something)
     assert found[1].error == "controller 'x' raised ValueError: trial 1 is odd."
 
 
-def test_ctrl_c_is_passed_on_and_leaves_no_trial_behind(cluster: Cluster) -> None:
+def test_ctrl_c_propagates_and_cancels_all_trials(cluster: Cluster) -> None:
     kept: list[int] = []
 
     def stop(trial: SweepTrial, outcome: TrialOutcome) -> None:
@@ -158,7 +158,7 @@ def test_ctrl_c_is_passed_on_and_leaves_no_trial_behind(cluster: Cluster) -> Non
         wait_until(lambda: not any(engine._client.processing().values()))
 
 
-def test_other_versions_are_refused_before_anything_runs(
+def test_other_versions_are_rejected_before_any_trial(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = Installation(versions={"numpy": "1.0"}, commit="abc")
@@ -170,7 +170,7 @@ def test_other_versions_are_refused_before_anything_runs(
         pass
 
 
-def test_a_worker_that_joins_later_is_looked_at_too(
+def test_a_worker_that_joins_later_is_checked(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with DaskEngine(cluster.address) as engine:
@@ -180,10 +180,10 @@ def test_a_worker_that_joins_later_is_looked_at_too(
             run_all(engine, trials(2), say_pid)
 
 
-def test_a_sweep_on_a_cluster_finds_what_it_finds_here(
+def test_a_sweep_on_a_cluster_gives_the_local_table(
     cluster: Cluster, tmp_path: Path
 ) -> None:
-    """Real robots: the table is the same but for the clocks."""
+    """Real robots: the tables are equal except for wall times."""
     spec = spec_of(tmp_path, SHORT)
     with DaskEngine(cluster.address) as engine:
         there = run_sweep(spec, tmp_path / "there", engine).frame
@@ -205,7 +205,7 @@ def test_the_trial_of_a_killed_worker_goes_to_another(
     assert all(outcome.result for outcome in found.values())
 
 
-def test_a_trial_that_kills_every_worker_is_given_up(
+def test_a_trial_that_kills_every_worker_is_abandoned(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deaths = MOST_FAILURES + 1
@@ -231,7 +231,7 @@ def test_a_worker_with_threads_is_refused(cluster: Cluster) -> None:
     cluster.end_worker(worker)
 
 
-def test_a_full_disc_is_not_the_schedulers_fault(cluster: Cluster) -> None:
+def test_a_full_disk_is_no_scheduler_error(cluster: Cluster) -> None:
     def fill(trial: SweepTrial, outcome: TrialOutcome) -> None:
         raise OSError("no space left")
 
@@ -243,10 +243,10 @@ def test_a_full_disc_is_not_the_schedulers_fault(cluster: Cluster) -> None:
         engine.run(trials(3), say_pid, fill)
 
 
-def test_a_scheduler_that_goes_away_is_said(
+def test_a_lost_scheduler_is_reported(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two results are there, and it goes when the first was fetched."""
+    """Two results exist, and the scheduler ends after the first was fetched."""
     import distributed
 
     wait: Any = distributed.wait
@@ -265,15 +265,15 @@ def test_a_scheduler_that_goes_away_is_said(
 
         with pytest.raises(TestbedError, match=r"was lost.*the same command resumes"):
             engine.run(trials(5), say_pid, end_it)
-        assert [outcome.error for outcome in told] == [None]  # the other is not told
+        assert [outcome.error for outcome in told] == [None]  # other unreported
         assert engine.workers == 2
-        engine.run([], say_pid, end_it)  # nothing to do is done, even so
+        engine.run([], say_pid, end_it)  # no trials is still no error
 
 
-def test_where_nothing_listens_is_said_at_once(
+def test_an_address_without_listener_is_reported_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Dask itself, which would try for long, is not asked."""
+    """Dask, which would retry for long, is not called."""
     monkeypatch.setattr(dask_cluster, "_identify_listener", None)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -285,7 +285,7 @@ def test_where_nothing_listens_is_said_at_once(
         pass
 
 
-def test_a_listener_that_is_no_scheduler_is_said_soon(
+def test_a_listener_that_is_no_scheduler_is_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(dask_cluster, "ANSWER_S", 0.5)
@@ -304,7 +304,7 @@ def test_a_listener_that_is_no_scheduler_is_said_soon(
     "address",
     ["", "localhost", "tcp://localhost", "http://a:1", "tcp://a:b", "tcp://a:99999"],
 )
-def test_what_is_no_address_is_refused(address: str) -> None:
+def test_an_invalid_address_is_rejected(address: str) -> None:
     with pytest.raises(BadInput, match="is not an address"), DaskEngine(address):
         pass
 

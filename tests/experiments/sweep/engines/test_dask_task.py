@@ -1,7 +1,7 @@
-"""What came of a trial on a cluster, and what dask may answer when something dies.
+"""Outcomes of trials on a cluster, and dask's answers after a failure.
 
-The futures and the client are played: which answer comes first is chance on a real
-cluster.
+Futures and client are fakes: on a real cluster the order of answers is
+random.
 """
 
 import logging
@@ -43,7 +43,7 @@ class FakeFuture:
 
 
 class FakeClient:
-    """Gives out the futures it was made with, one for each trial."""
+    """Fake client that returns the given futures, one per trial."""
 
     def __init__(self, *futures: FakeFuture) -> None:
         self.futures = list(futures)
@@ -115,10 +115,10 @@ def test_an_error_of_a_trial_is_its_outcome() -> None:
 
 
 @pytest.mark.parametrize("status", ["lost", "pending"])
-def test_a_result_that_was_lost_with_its_worker_is_waited_for(
+def test_a_result_lost_with_its_worker_is_recomputed(
     status: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Dask runs the trial again; it is told once, and nothing is said to be gone."""
+    """Dask runs the trial again; it is reported once, and no loss is reported."""
     lost = FakeFuture(status=status)
     client = FakeClient(FakeFuture(), lost, FakeFuture())
     engine = engine_of(client, monkeypatch)
@@ -137,7 +137,7 @@ def test_a_result_that_was_lost_with_its_worker_is_waited_for(
 @pytest.mark.parametrize(
     "error", [OSError("reset"), CancelledError("lost"), TimeoutError("slow")]
 )
-def test_a_result_that_cannot_be_fetched_is_the_schedulers_loss(
+def test_an_unfetchable_result_is_a_scheduler_loss(
     error: BaseException, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = FakeClient(FakeFuture(), FakeFuture(raises=error))
@@ -146,7 +146,7 @@ def test_a_result_that_cannot_be_fetched_is_the_schedulers_loss(
 
 
 @pytest.mark.parametrize("status", ["connecting", "closing", "closed"])
-def test_a_connection_that_broke_is_said_and_not_waited_for(
+def test_a_broken_connection_is_reported_at_once(
     status: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = FakeClient(FakeFuture(), FakeFuture())
@@ -159,7 +159,7 @@ def test_a_connection_that_broke_is_said_and_not_waited_for(
     assert client.cancelled == 0
 
 
-def test_whatever_a_closed_client_raises_is_the_schedulers_loss(
+def test_any_error_of_a_closed_client_is_a_scheduler_loss(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     client = FakeClient(FakeFuture(), FakeFuture())
@@ -174,7 +174,9 @@ def test_whatever_a_closed_client_raises_is_the_schedulers_loss(
         run(engine, 2)
 
 
-def test_a_fault_of_ours_is_not_the_schedulers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_is_no_scheduler_loss(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     client = FakeClient()
     client.raises = None
     engine = engine_of(client, monkeypatch)
@@ -182,7 +184,7 @@ def test_a_fault_of_ours_is_not_the_schedulers(monkeypatch: pytest.MonkeyPatch) 
         run(engine, 1)
 
 
-def test_a_scheduler_that_goes_after_the_last_result_is_not_missed(
+def test_losing_the_scheduler_after_the_last_result_is_ignored(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     client = FakeClient(FakeFuture())
@@ -192,10 +194,10 @@ def test_a_scheduler_that_goes_after_the_last_result_is_not_missed(
         client.status = "connecting"
 
     engine.run(iter([trial(0)]), fake_work, on_result)
-    assert engine.workers == 2  # as there were
+    assert engine.workers == 2  # as before
 
 
-def test_what_goes_wrong_while_trials_are_cancelled_hides_nothing(
+def test_errors_during_cancellation_do_not_hide_the_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     client = FakeClient(FakeFuture(), FakeFuture())
@@ -210,7 +212,7 @@ def test_what_goes_wrong_while_trials_are_cancelled_hides_nothing(
     assert client.cancelled == 1
 
 
-def test_dask_logs_nothing_meanwhile_and_as_before_afterwards(
+def test_dask_logging_is_disabled_and_restored(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     import distributed  # noqa: F401  # makes the loggers

@@ -1,4 +1,4 @@
-"""The laws of all sweep engines on one machine, under one suite; and of processes."""
+"""Common tests of all sweep engines on one machine, and tests of processes."""
 
 import os
 import subprocess
@@ -35,7 +35,7 @@ def two_workers() -> Iterator[JoblibEngine]:
     params=["serial", pytest.param("joblib", marks=pytest.mark.slow(covers=True))],
 )
 def engine(request: pytest.FixtureRequest) -> Engine:
-    """One for all tests of this file: `run` may be called again and again."""
+    """One engine for all tests of this file: `run` can be called repeatedly."""
     if request.param == "serial":
         return SerialEngine()
     workers: JoblibEngine = request.getfixturevalue("two_workers")
@@ -48,7 +48,7 @@ def run(engine: Engine, trials: Iterator[SweepTrial]) -> Told:
     return told
 
 
-def test_every_trial_is_told_once(engine: Engine) -> None:
+def test_every_trial_is_reported_once(engine: Engine) -> None:
     told = run(engine, (trial(number) for number in range(20)))
     assert sorted(ran.number for ran, _ in told) == list(range(20))
     for ran, outcome in told:
@@ -56,7 +56,7 @@ def test_every_trial_is_told_once(engine: Engine) -> None:
         assert outcome.result.flags["number"] == ran.number
 
 
-def test_results_are_told_in_the_thread_that_called(engine: Engine) -> None:
+def test_results_are_reported_in_the_calling_thread(engine: Engine) -> None:
     threads: list[threading.Thread] = []
     engine.run(
         (trial(number) for number in range(4)),
@@ -66,7 +66,7 @@ def test_results_are_told_in_the_thread_that_called(engine: Engine) -> None:
     assert set(threads) == {threading.current_thread()}
 
 
-def test_trials_are_taken_as_they_are_needed(engine: Engine) -> None:
+def test_trials_are_taken_on_demand(engine: Engine) -> None:
     taken = told = most = 0
 
     def many() -> Iterator[SweepTrial]:
@@ -85,7 +85,7 @@ def test_trials_are_taken_as_they_are_needed(engine: Engine) -> None:
     assert most <= 4 * engine.workers
 
 
-def test_nothing_to_do_is_done(engine: Engine) -> None:
+def test_no_trials_is_no_error(engine: Engine) -> None:
     assert run(engine, iter(())) == []
 
 
@@ -94,7 +94,7 @@ def test_a_failed_trial_is_an_outcome(engine: Engine) -> None:
     assert {outcome.error for _, outcome in told} == {"it was told to fail", None}
 
 
-def test_a_trial_that_would_end_the_process_is_a_failed_one(engine: Engine) -> None:
+def test_a_trial_that_exits_the_process_fails(engine: Engine) -> None:
     names = ("SystemExit", "GeneratorExit", "BaseException")
     trials = [trial(n, f"raise:{name}") for n, name in enumerate(names)]
     told = run(engine, iter([*trials, trial(3)]))
@@ -126,10 +126,10 @@ def begun(folder: Path) -> list[int]:
 
 
 @pytest.mark.slow
-def test_a_killed_worker_costs_its_trial_alone(
+def test_a_killed_worker_affects_only_its_trial(
     two_workers: JoblibEngine, tmp_path: Path
 ) -> None:
-    """Trial 3 kills its process once and is run again at once; no other one is."""
+    """Trial 3 kills its process once; only this trial is run again."""
     trials = [trial(n, "die:1" if n == 3 else "echo", tmp_path) for n in range(8)]
     told = run(two_workers, iter(trials))
     assert sorted(ran.number for ran, _ in told) == list(range(8))
@@ -138,7 +138,7 @@ def test_a_killed_worker_costs_its_trial_alone(
 
 
 @pytest.mark.slow
-def test_a_trial_that_kills_every_worker_is_given_up(
+def test_a_trial_that_kills_every_worker_is_abandoned(
     two_workers: JoblibEngine, tmp_path: Path
 ) -> None:
     trials = [trial(0, "die:99", tmp_path), *(trial(n) for n in range(1, 5))]
@@ -150,7 +150,7 @@ def test_a_trial_that_kills_every_worker_is_given_up(
     assert all(told[n].error is None for n in range(1, 5))
 
 
-def test_what_a_listener_raises_ends_the_run(engine: Engine) -> None:
+def test_an_error_of_a_listener_ends_the_run(engine: Engine) -> None:
     def on_result(*_: object) -> None:
         raise KeyboardInterrupt
 
@@ -184,7 +184,7 @@ with JoblibEngine(2) as engine:
 
 @pytest.mark.slow
 def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
-    """Of Ctrl-C see the tests of the command."""
+    """The tests of the command cover Ctrl-C."""
     parent = session(PARENT.format(folder=str(tmp_path)))
     try:
         wait_until(lambda: (tmp_path / "begun").exists() and len(begun(tmp_path)) == 2)
@@ -199,7 +199,7 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
 
 
 def session(code: str) -> "subprocess.Popen[str]":
-    """Start a Python in a session of its own."""
+    """Start Python in a new session."""
     return subprocess.Popen(
         [sys.executable, "-c", code],
         cwd=ROOT,
@@ -226,7 +226,7 @@ def is_gone(pid: int) -> bool:
 def wait_until(what: Callable[[], bool]) -> None:
     end = time.monotonic() + PATIENCE_S
     while not what():
-        assert time.monotonic() < end, f"waited {PATIENCE_S} s in vain"
+        assert time.monotonic() < end, f"no success in {PATIENCE_S} s"
         time.sleep(0.05)
 
 

@@ -1,4 +1,4 @@
-"""A trial that hangs, crashes or ends its process costs itself alone, and says so."""
+"""A trial that hangs, crashes or exits fails alone, with its reason."""
 
 import dataclasses
 import signal
@@ -23,12 +23,12 @@ from tests.experiments.sweep.engines.test_engines import (
 from tests.processes import send_to_all
 
 LIMIT_S = 3.0
-"""Above what an `echo` takes, on a machine that is busy too."""
+"""Above the time of an `echo`, also on a busy machine."""
 
 
 @pytest.mark.slow(covers=True)
-def test_a_trial_that_hangs_is_ended_and_the_others_go_on(tmp_path: Path) -> None:
-    """Each second trial hangs in its own way, on two workers."""
+def test_a_hanging_trial_is_ended_and_others_continue(tmp_path: Path) -> None:
+    """Every second trial hangs in a different way, on two workers."""
     how = dict(zip(range(1, 99, 2), HANGS, strict=False))
     trials = (
         trial(n, f"hang:{how[n]}" if n in how else "echo", tmp_path) for n in range(11)
@@ -44,10 +44,10 @@ def test_a_trial_that_hangs_is_ended_and_the_others_go_on(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow(covers=True)
-def test_what_a_trial_does_to_its_process_is_its_failure(
+def test_process_errors_of_a_trial_are_its_failure(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """A KeyboardInterrupt of a controller stops no sweep."""
+    """A KeyboardInterrupt of a controller does not stop a sweep."""
     trials = [
         trial(0, "raise:KeyboardInterrupt"),
         trial(1, "exit:7"),
@@ -109,7 +109,7 @@ def test_one_signal_ends_a_sweep_whose_trials_hang(
             send_to_all(parent, KILL)
 
 
-def test_a_limit_that_nobody_gave_follows_the_trials_that_have_ended() -> None:
+def test_the_default_time_limit_follows_finished_trials() -> None:
     limit = TrialLimit()
     first = trial(0)
     parameters = {**first.parameters, "minutes": 15.0}

@@ -1,4 +1,4 @@
-"""The jobs that SLURM would be given; there is no SLURM here."""
+"""Job scripts for SLURM, without SLURM."""
 
 from nao_testbed.experiments.sweep.engines.dask_cluster import SlurmCfg, slurm_cluster
 from tests.messages import Messages, each

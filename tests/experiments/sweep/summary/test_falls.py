@@ -1,4 +1,4 @@
-"""Who fell, of robots that were pushed, against numbers done by hand."""
+"""Falls of pushed robots, against numbers by hand."""
 
 from collections.abc import Hashable
 from pathlib import Path
@@ -31,7 +31,7 @@ robots: 5
 
 
 def fall(trial: SweepTrial) -> TrialOutcome:
-    """At 20 N `smart` falls ahead and back, robot 4 with `fixed` to its left.
+    """At 20 N `smart` falls forward and back, robot 4 with `fixed` to its left.
 
     Robot 3 falls before the push on slippery ground, and one trial fails.
     """
@@ -78,7 +78,7 @@ def row(
 def test_falls_are_counted_by_ground_force_and_controller(pushed: Sweep) -> None:
     assert len(falls_of(pushed)) == 2 * 2 * 2
     smart = row(pushed, "friction 0.7", 20.0, "smart")
-    # 5 robots ahead and back, robot 4 to its left; the failed trial counts nowhere
+    # 5 robots forward and back, robot 4 to its left; the failed trial is excluded
     assert (smart["fell"], smart["trials"]) == (11, 19)
     assert (smart["robots_fell"], smart["robots"], smart["before"]) == (5, 5, 0)
     fixed = row(pushed, "friction 0.7", 20.0, "fixed")
@@ -92,7 +92,7 @@ def test_falls_are_counted_by_ground_force_and_controller(pushed: Sweep) -> None
         assert none["high"] == pytest.approx(wilson(0, 20)[1])
 
 
-def test_who_fell_before_the_push_is_said(pushed: Sweep) -> None:
+def test_falls_before_the_push_are_reported(pushed: Sweep) -> None:
     found = row(pushed, "friction 0.2", 5.0, "fixed")
     assert (found["fell"], found["before"], found["robots_fell"]) == (4, 4, 1)
     table, *_ = comparisons(pushed)
@@ -104,14 +104,14 @@ def test_robots_are_compared_push_by_push(pushed: Sweep) -> None:
     assert smart["pairs"] == 19
     assert (smart["fell_here"], smart["fell_there"]) == (10, 0)
     assert (smart["robots_more"], smart["robots_fewer"]) == (5, 0)
-    assert smart["p"] == pytest.approx(2.0 / 2**5)  # five heads or five tails
+    assert smart["p"] == pytest.approx(2.0 / 2**5)  # five equal outcomes
     assert smart["difference"] == pytest.approx(10 / 19)
     assert np.isnan(smart["difference_low"])  # five robots are too few
     same = row(pushed, "friction 0.2", 20.0, "smart")
     assert (same["robots_more"], same["difference"], same["p"]) == (0, 0.0, 1.0)
 
 
-def test_wilson_is_that_of_the_book() -> None:
+def test_wilson_interval_matches_newcombe() -> None:
     """Newcombe 1998, table I: 81 of 263, 15 of 148, 0 of 20, 1 of 29."""
     for (k, n), expected in {
         (81, 263): (0.2553, 0.3662),
@@ -145,12 +145,12 @@ def test_a_robot_on_the_ground_has_no_heat(pushed: Sweep) -> None:
     assert (stood["legs_joule_loss_j"] == 9.0).all()
 
 
-def test_trials_of_other_lengths_are_not_compared_by_energy(pushed: Sweep) -> None:
+def test_trials_of_different_length_skip_energy(pushed: Sweep) -> None:
     assert compared(pushed)["legs_joule_loss_j"].isna().all()
     assert (summary_of(pushed)["pairs"] == 0).all()
 
 
-def test_json_has_the_rows_and_null_where_nothing_is(pushed: Sweep) -> None:
+def test_json_has_the_rows_and_null_for_missing_values(pushed: Sweep) -> None:
     falls = summary_json(pushed)["falls"]
     assert len(falls) == 8
     assert [falls[0][key] for key in ("controller", "trials", "p")] == [
@@ -161,7 +161,7 @@ def test_json_has_the_rows_and_null_where_nothing_is(pushed: Sweep) -> None:
 
 
 @pytest.mark.slow(covers=True)
-def test_the_figure_has_a_panel_a_ground_and_a_line_a_controller(
+def test_figure_has_panels_by_ground_and_lines_by_controller(
     pushed: Sweep, tmp_path: Path
 ) -> None:
     figure = survival_figure(pushed)
@@ -175,7 +175,7 @@ def test_the_figure_has_a_panel_a_ground_and_a_line_a_controller(
 
 @pytest.mark.slow(covers=True)
 def test_many_points_are_the_rows_of_one_panel(tmp_path: Path) -> None:
-    """None is left out, as those beyond the last panel were."""
+    """No point is omitted."""
     cases = "".join(f"  case {k}: {{push.at_s: {3 + k}}}\n" for k in range(8))
     spec = spec_of(tmp_path, f"{PUSHED.rstrip()}\ncases:\n{cases}")
     figure = survival_figure(run_sweep(spec, tmp_path / "out", work=fall))

@@ -1,4 +1,4 @@
-"""What a sweep tells of its controllers, against numbers done by hand."""
+"""Summary of a sweep by controller, against numbers by hand."""
 
 import io
 import json
@@ -41,12 +41,12 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
 
 
 def test_a_robot_is_compared_with_itself(sweep: Sweep) -> None:
-    """Robots differ by a factor of 5, the ratios of a controller not at all."""
+    """Robots differ by a factor of 5, the ratios of a controller do not."""
     row = summary_of(sweep).loc["smart"]
     assert (row["loss_low"], row["loss_median"], row["loss_high"]) == (0.4, 0.4, 0.4)
 
 
-def test_the_band_holds_what_lies_between_its_quantiles(sweep: Sweep) -> None:
+def test_the_band_contains_values_between_its_quantiles(sweep: Sweep) -> None:
     row = summary_of(sweep).loc["minheat"]
     ratios = 2 * [0.1, 0.1, 0.1, 0.1, 1.0]  # ten pairs, two grid points
     assert row["pairs"] == 10
@@ -57,13 +57,13 @@ def test_the_band_holds_what_lies_between_its_quantiles(sweep: Sweep) -> None:
     assert row["multiple_high"] == pytest.approx(20.0)
 
 
-def test_who_fell_is_counted_and_compared_with_nobody(sweep: Sweep) -> None:
+def test_fallen_robots_are_counted_but_not_compared(sweep: Sweep) -> None:
     row = summary_of(sweep).loc["smart"]
     assert (row["trials"], row["fell"], row["failed"], row["pairs"]) == (10, 2, 0, 8)
     assert paired(sweep, "legs_power_w")["smart"].max() == 4.0  # not 1e6
 
 
-def test_trials_that_never_settle_are_not_those_that_do(sweep: Sweep) -> None:
+def test_settled_and_unsettled_trials_are_separate(sweep: Sweep) -> None:
     row = summary_of(sweep).loc["minheat"]
     assert row["settled"] == 8
     assert row["settled_median_s"] == 12.5
@@ -71,11 +71,11 @@ def test_trials_that_never_settle_are_not_those_that_do(sweep: Sweep) -> None:
     assert row["largest_shift_deg"] == pytest.approx(0.4)
 
 
-def test_when_the_first_joint_is_too_hot_is_told_of_all_that_stood(
+def test_time_to_first_hot_joint_covers_all_standing_robots(
     tmp_path: Path,
 ) -> None:
     def crouch(trial: SweepTrial) -> TrialOutcome:
-        """Minute 10 + robot at one joint, later at another; nudge: robot 4 alone."""
+        """Minute 10 + robot at one joint, later at another; nudge: robot 4 only."""
         is_hot = trial.controller != "nudge" or trial.robot == 4
         times = (600.0 + 60.0 * trial.robot, 6000.0) if is_hot else (None, None)
         told: dict[str, float | None] = {"end_degc": 0, "rise_k": 1, "joule_loss_j": 1}
@@ -100,9 +100,9 @@ def test_when_the_first_joint_is_too_hot_is_told_of_all_that_stood(
     assert cells["nudge"] == "1 of 5, 14 min"
 
 
-def test_robots_that_the_guard_caught_are_counted(tmp_path: Path) -> None:
+def test_robots_caught_by_the_guard_are_counted(tmp_path: Path) -> None:
     def rock(trial: SweepTrial) -> TrialOutcome:
-        """Under smart: robot r for r seconds of ten."""
+        """With smart the guard catches robot r for r of ten seconds."""
         cycles = 50 * trial.robot if trial.controller == "smart" else 0
         flags = {"CATCHING": cycles} if cycles else {}
         return outcome(trial, flags=flags, physics_s=10.0)
@@ -114,11 +114,11 @@ def test_robots_that_the_guard_caught_are_counted(tmp_path: Path) -> None:
     assert cells == {"smart": "4 of 5, 20.00 %", "fixed": "0 of 5"}
 
 
-def test_without_an_alarm_nothing_is_said_of_the_guard(sweep: Sweep) -> None:
+def test_without_an_alarm_the_guard_is_not_mentioned(sweep: Sweep) -> None:
     assert "guard" not in str(summary_table(sweep).columns)
 
 
-def test_without_a_hot_joint_nothing_is_said_of_it(sweep: Sweep) -> None:
+def test_without_a_hot_joint_there_is_no_80_degc_column(sweep: Sweep) -> None:
     assert "80" not in str(summary_table(sweep).columns)
 
 
@@ -155,8 +155,8 @@ def test_a_summary_is_json_without_nan(sweep: Sweep) -> None:
     assert data["published_band"] is None
 
 
-def test_powers_of_guessed_motors_are_multiples_of_the_median(sweep: Sweep) -> None:
-    """W and J of a robot with `thermal: estimate` are guesses; ratios are not."""
+def test_powers_of_estimated_motors_are_ratios_to_median(sweep: Sweep) -> None:
+    """W and J of a robot with `thermal: estimate` are unknown; ratios are known."""
     meta = {**sweep.meta, "thermal": "estimate"}
     guessed = Sweep(frame=sweep.frame, spec=sweep.spec, meta=meta)
     known, table = trial_tables(sweep)[-1], trial_tables(guessed)[-1]
@@ -180,7 +180,7 @@ def near(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     return run_sweep(spec_of(folder, BAND), folder / "out", work=stand)
 
 
-def test_a_mirrored_robot_is_turned_round(near: Sweep) -> None:
+def test_a_mirrored_robot_is_mirrored_back(near: Sweep) -> None:
     robots = band_robots(near)
     fixed = robots[robots["controller"] == "fixed"].set_index("robot")
     assert fixed.index.tolist() == [0, 1, 2]
@@ -192,7 +192,7 @@ def test_a_mirrored_robot_is_turned_round(near: Sweep) -> None:
         assert row["other_joint_degc"] == 45.0
 
 
-def test_the_place_of_the_published_outcome_is_told(near: Sweep) -> None:
+def test_the_rank_of_the_published_outcome_is_stated(near: Sweep) -> None:
     band = published_band(near)
     row = band.xs(("hot_leg_rise_k", "smart"))
     assert row["published"] == PUBLISHED["smart"].left_leg_rise_k == 42.0
@@ -218,10 +218,10 @@ def test_the_place_of_the_published_outcome_is_told(near: Sweep) -> None:
         ),
     ],
 )
-def test_robots_that_stood_otherwise_are_set_beside_nothing(
+def test_robots_in_another_setting_are_not_compared(
     tmp_path: Path, line: str, why: str
 ) -> None:
-    """However near their outcome: the published robots stood 15 min in PoseInit."""
+    """Even with near outcomes: the published robots stood 15 min in PoseInit."""
     text = f"{BAND}{line}\n"
     sweep = run_sweep(spec_of(tmp_path, text), tmp_path / "out", work=stand)
     assert not is_near_published(sweep)
@@ -247,8 +247,8 @@ def test_the_figures_are_drawn_beside_the_tables(near: Sweep, tmp_path: Path) ->
     assert "2.00" in text
 
 
-def test_titles_of_the_band_are_words_at_one_height(near: Sweep) -> None:
-    """Each a sentence's part with its unit; none reaches into the next panel."""
+def test_titles_of_the_band_are_aligned(near: Sweep) -> None:
+    """Each title has its unit; none extends into the next panel."""
     figure = band_figure(near)
     figure.draw_without_rendering()
     titles = [axes.get_title(loc="left") for axes in figure.axes]
@@ -275,7 +275,7 @@ def test_an_empty_sweep_shows_nothing(tmp_path: Path, sweep: Sweep) -> None:
 def test_without_power_there_is_no_figure(
     tmp_path: Path, near: Sweep, power: float
 ) -> None:
-    """Of robots that were not measured, or are all shut down."""
+    """Robots are not measured, or all are shut down."""
     frame = near.frame.assign(legs_power_w=power)
     bare = Sweep(frame=frame, spec=near.spec, meta=near.meta)
     assert summary_of(bare)["multiple_median"].fillna(0.0).eq(0.0).all()
@@ -296,7 +296,7 @@ def show(
     return int(end.value.code or 0), printed.out, printed.err
 
 
-def test_a_sweep_is_shown_later(
+def test_a_sweep_can_be_shown_later(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -309,7 +309,7 @@ def test_a_sweep_is_shown_later(
     assert "Controllers on the same robots" in err
 
 
-def test_a_killed_sweep_is_shown_as_far_as_it_came(
+def test_a_killed_sweep_shows_its_finished_trials(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
