@@ -5,7 +5,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -17,21 +16,13 @@ import pytest
 
 from nao_testbed.models.system import KILL
 from nao_testbed.sim.recording.run_folder import read_run
+from tests.experiments.live.page.test_page import LIVE
 
 pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
 if not Path("/proc").exists():
     pytest.skip("processes are counted in /proc", allow_module_level=True)
 
 LATEST_S = 120.0
-AS_COMMAND = (
-    "import sys; sys.argv[0] = 'nao-testbed'; "
-    "from nao_testbed.experiments.cli import main; main()"
-)
-"""The command forks its robots; other programs start new processes."""
-LIVE = (
-    *(sys.executable, "-c", AS_COMMAND),
-    *("live", "--no-browser", "--port", "0", "--controllers"),
-)
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 pytestmark = pytest.mark.slow(covers=False)
@@ -87,7 +78,7 @@ def wait_until(is_so: Callable[[], object]) -> None:
 @pytest.fixture
 def live(tmp_path: Path) -> Iterator[tuple[Session, str]]:
     """A robot on a page, and the page's address, after running for a second."""
-    session = Session(*LIVE, "smart", "--out", str(tmp_path / "live"))
+    session = Session(*LIVE, "--controllers", "smart", "--out", str(tmp_path / "live"))
     try:
         assert session.process.stdout is not None
         url = session.process.stdout.readline().strip()
@@ -138,7 +129,7 @@ def test_ended_server_leaves_no_process_and_a_readable_run(
 
 def test_end_message_names_a_recording_only_if_it_exists(tmp_path: Path) -> None:
     """The run ends when its address is printed, before the robots are built."""
-    words = ["fixed,smart", "--seconds", "0.001", "--out", str(tmp_path / "live")]
+    words = ["--seconds", "0.001", "--out", str(tmp_path / "live")]
     session = Session(*LIVE, *words, stderr=subprocess.PIPE)
     try:
         _, said = session.process.communicate(timeout=LATEST_S)

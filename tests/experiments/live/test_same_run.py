@@ -1,7 +1,9 @@
 """A live run without actions is bit-identical with and without viewers."""
 
+import signal
 import sys
 import threading
+import time
 from contextlib import suppress
 from http.client import HTTPException
 from pathlib import Path
@@ -21,6 +23,8 @@ from tests.experiments.live.page.test_page import run_live
 
 LEAST_ROWS = 100
 """Rows of 20 ms required of both runs: two seconds of a robot."""
+RUN_S = 6.0
+"""Time for these rows in s, from the start of the recording."""
 LATEST_S = 180.0
 
 
@@ -51,14 +55,19 @@ def look(url: str, seen: list[int]) -> None:
 
 def run_and_look(folder: Path, *, tabs: int) -> Run:
     seen: list[int] = []
-    words = ("--controllers", "minheat", "--seconds", "20", "--out")
-    with run_live(*words, folder=folder) as live:
+    with run_live("--controllers", "minheat", "--out", folder=folder) as live:
         threads = [
             threading.Thread(target=look, args=(live.url, seen)) for _ in range(tabs)
         ]
         for thread in threads:
             thread.start()
-        assert live.process.wait(timeout=LATEST_S) == 0
+        end_s = time.monotonic() + LATEST_S
+        while not (folder / "minheat" / "meta.json").exists():  # nobody looks
+            assert time.monotonic() < end_s
+            time.sleep(0.1)
+        time.sleep(RUN_S)
+        live.process.send_signal(signal.SIGINT)
+        assert live.process.wait(timeout=LATEST_S) == 130
         for thread in threads:
             thread.join()
     assert len(seen) == 2 * tabs

@@ -31,6 +31,16 @@ WAIT_MS = 180_000
 """Generous for a software renderer on a busy machine."""
 
 
+LIVE = (
+    sys.executable,
+    "-c",
+    "import sys; sys.argv[0] = 'nao-testbed'; "
+    "from nao_testbed.experiments.cli import main; main()",
+    *("live", "--no-browser", "--port", "0"),
+)
+"""As the command, which forks its robots; other programs start new processes."""
+
+
 @dataclass
 class Live:
     process: subprocess.Popen[str]
@@ -47,15 +57,8 @@ def live(tmp_path: Path) -> Iterator[Live]:
 @contextmanager
 def run_live(*words: str, folder: Path) -> Iterator[Live]:
     """Run the command with `folder` as its last word; end it afterwards."""
-    known = (
-        sys.executable,
-        "-m",
-        "nao_testbed.experiments.cli",
-        "live",
-        "--no-browser",
-    )
     process = subprocess.Popen(
-        [*known, "--port", "0", *words, str(folder)],
+        [*LIVE, *words, str(folder)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",
