@@ -5,8 +5,8 @@ processes, signals, browsers, films, programs of NAOqi, examples, notebooks. Wha
 slow runs without coverage, which doubles the time of a simulation: the lines of a
 closed loop are run by quick tests too, and a hundred thousand ticks of it tell coverage
 nothing more. Where a slow test is alone with its lines, it says `slow(covers=True)`.
-The NAO with its library, a second of YAML, is read once; runs that many tests read are
-recorded once for all processes (`tests/experiments/common/recorded_runs.py`).
+Runs that many tests read are recorded once for all processes
+(`tests/experiments/common/recorded_runs.py`).
 """
 
 import contextlib
@@ -101,15 +101,6 @@ def pytest_configure(config: pytest.Config) -> None:
     hang_up = getattr(signal, "SIGHUP", None)  # Windows has none
     if hang_up is not None and signal.getsignal(hang_up) is signal.SIG_IGN:
         signal.signal(hang_up, signal.SIG_DFL)  # as under nohup
-
-
-def pytest_collection() -> None:
-    """Read robots once; only now, as coverage runs by then."""
-    from nao_testbed.models import load
-    from tests.robots_once import RobotsOnce
-
-    patch = pytest.MonkeyPatch()
-    patch.setattr(load, "_read_robot", RobotsOnce(load._read_robot))
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ resources is in `resources.yaml`; without that file it is derived from the other
 folder, URDF included, into a separate robot.
 """
 
+import hashlib
 import re
 import shutil
 from dataclasses import replace
@@ -19,6 +20,7 @@ from pathlib import Path
 from nao_testbed.models.errors import BadInput
 from nao_testbed.models.files.csv_tables import Table, read_table
 from nao_testbed.models.files.yaml_forms import YamlFile, read_yaml
+from nao_testbed.models.files.yaml_tree import MAX_BYTES
 from nao_testbed.models.folders import ROBOT_FILE, find_robot_folder
 from nao_testbed.models.library import LibraryOnDemand
 from nao_testbed.models.load.forms import JointRow, RobotFile, part_of
@@ -38,6 +40,8 @@ from nao_testbed.models.load.urdf import UrdfTree, read_urdf
 from nao_testbed.models.load.write_urdf import check_urdf, name_urdf, urdf_path
 from nao_testbed.models.robot import Joint, Robot
 
+TEXTS = {".csv", ".yaml", ".urdf"}
+"""Suffixes of the files of a robot."""
 ATOL_MASS = 1e-3  # kg; a stated total is rounded to the gram
 ATOL_LIMIT = 1e-6  # rad; six printed digits
 
@@ -45,6 +49,7 @@ ATOL_LIMIT = 1e-6  # rad; six printed digits
 def load_robot(folder: Path | str | None = None) -> Robot:
     """Return the robot of a folder or name, checked; None means the NAO.
 
+    A folder is read once per process, and again when the text of a file has changed.
     Its library is read and checked on first access, which may raise `FileErrors`.
 
     Raises:
@@ -52,7 +57,30 @@ def load_robot(folder: Path | str | None = None) -> Robot:
         RobotDataError: a file of the robot is invalid; the message has the place and
             the cause.
     """
-    return _read_robot(find_robot_folder(folder))
+    found = find_robot_folder(folder)
+    place = found.resolve()
+    kept = _ROBOTS.get(place)
+    if kept is not None and kept[0] == _digest(place, kept[1].urdf):
+        return kept[1]
+    robot = _read_robot(found)
+    _ROBOTS[place] = _digest(place, robot.urdf), robot
+    return robot
+
+
+_ROBOTS: dict[Path, tuple[bytes, Robot]] = {}
+"""Folder to the digest of its files, and its robot."""
+
+
+def _digest(folder: Path, urdf: Path) -> bytes:
+    """Return a digest of the text files of a robot: a hundredth of reading them."""
+    files = [*folder.glob("*.*"), *folder.glob("library/*.*"), urdf]
+    known = sorted(f for f in files if f.suffix in TEXTS and f.is_file())
+    texts = [f.read_bytes() for f in known if f.stat().st_size <= MAX_BYTES]
+    names = [str(f).encode("utf-8", "surrogateescape") for f in known]
+    digest = hashlib.blake2b()
+    for part in (*names, *texts):
+        digest.update(b"%d:%b" % (len(part), part))
+    return digest.digest()
 
 
 def _read_robot(folder: Path) -> Robot:

@@ -1,11 +1,13 @@
 """Shell completion: the program prints one candidate per line."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
 from nao_testbed.experiments.cli import main
-from tests.robots_once import TWO_LEG
+
+TWO_LEG = Path(__file__).parents[2] / "data" / "two_leg"
 
 
 @pytest.mark.parametrize(

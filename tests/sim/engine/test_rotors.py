@@ -25,9 +25,9 @@ from nao_testbed.sim.engine.interface import rotation_from_quaternion
 from nao_testbed.sim.engine.rotors import Rotors
 from nao_testbed.sim.engine.world import WorldCfg
 from nao_testbed.sim.servo import ServoCfg
-from tests.robots_once import TWO_LEG
 from tests.sim.engine.oracle import Oracle
 
+TWO_LEG = Path(__file__).parents[2] / "data" / "two_leg"
 WEIGHTLESS = WorldCfg(engine="pybullet", gravity=0.0)
 ENGINES: tuple[EngineName, ...] = ("pybullet", "mujoco")
 UPRIGHT = np.array([0.0, 0.0, 0.0, 1.0])
