@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 5 · Your controller against ours, on ten robots
 #
-# You need: this checkout with Jupyter, about two minutes of a core, and lesson `examples/04_own_controller.py` if a
+# You need: this checkout with Jupyter, about a minute of a core, and lesson `examples/04_own_controller.py` if a
 # controller is new to you.
 #
 # One robot proves little. Ten robots are drawn, each with its own calibration errors, and each stands under every controller.
@@ -14,7 +14,7 @@
 robots = 10  # drawn
 largest_deg = 1.0  # calibration error of each leg joint, uniform on both sides
 controllers = ("smart", "minheat")  # beside yours; all relative to `fixed`
-seconds = 12.0  # simulated time of each robot
+seconds = 8.0  # simulated time of each robot
 seed = 0  # of the draws
 
 # %%
