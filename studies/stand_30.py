@@ -5,10 +5,11 @@
 The command runs what its four sweeps lack (`stand_30_*` and `pushed_*` in
 `experiments/sweep/spec_file/builtin`), and prints the tables as Markdown: heat of each
 policy, the same with `+cool=nudge` on the same robots, agreement of the engines, falls
-after pushes. A number is the median over robots, with its 90 % band (5 to 95 %).
+after pushes. Numbers are the median over robots with the 90 % band, or, with fewer than
+five robots, the value of each; a cell has MuJoCo · PyBullet.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +30,9 @@ from studies.commands import run_study
 COOL = "+cool="
 """Text before the name of the shift in the name of a cooled policy."""
 ENGINES = ("mujoco", "pybullet")
+"""Engines in the order of a cell."""
+MIN_ROBOTS = 5
+"""Smallest number of robots with a band; the values of fewer are printed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,33 +81,23 @@ def tables(frames: Sequence[pd.DataFrame]) -> Iterator[str]:
         frame = pd.concat(stood)
         plain = frame[~frame["policy"].str.contains(COOL, regex=False)]
         yield _markdown(
-            "policy, engine|robots|fell|legs, W|minimum, W|useless, %|"
+            "MuJoCo · PyBullet|robots|fell|legs, W|minimum, W|useless, %|"
             "most useless watts|hottest, °C|first at 80 °C|drift, cm",
-            [
-                [f"{name}, {engine}", *_heat_cells(rows)]
-                for (name, engine), rows in _groups(plain)
-            ],
+            _rows(plain, _heat_cells),
+        )
+        cool = frame[frame["policy"].str.contains(COOL, regex=False)]
+        yield _markdown(
+            "MuJoCo · PyBullet|fell|power ratio|accepted share|given up|more drift, cm",
+            _rows(cool, lambda rows: _cool_cells(rows, plain)),
         )
         yield _markdown(
-            "policy with `cool`, engine|robots|fell|power ratio|minimum, ratio|"
-            "accepted share|given up|more drift, cm",
-            [
-                [f"{name}, {engine}", *_cool_cells(rows, plain)]
-                for (name, engine), rows in _groups(frame)
-                if COOL in name
-            ],
-        )
-        yield _markdown(
-            "policy|robots|useless watts, PyBullet / MuJoCo|within 15 %",
+            "PyBullet / MuJoCo|robots|useless watts, ratio|within 15 %",
             list(_agreement(frame)),
         )
     if pushed:
         yield _markdown(
-            "policy, engine|robots|pushes|fell|share, %|power after it, W",
-            [
-                [f"{name}, {engine}", *_push_cells(rows)]
-                for (name, engine), rows in _groups(pd.concat(pushed))
-            ],
+            "MuJoCo · PyBullet|robots|pushes|fell|share, %|power after it, W",
+            _rows(pd.concat(pushed), _push_cells),
         )
 
 
@@ -117,15 +111,19 @@ def _named(frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-def _groups(
-    frame: pd.DataFrame,
-) -> Iterator[tuple[tuple[str, str], pd.DataFrame]]:
-    """Yield policy and engine with their trials, sorted by robot."""
+def _rows(
+    frame: pd.DataFrame, cells_of: Callable[[pd.DataFrame], list[str]]
+) -> list[list[str]]:
+    """Return a row per policy; a cell has MuJoCo · PyBullet."""
+    found = []
     for name in dict.fromkeys(frame["policy"]):
-        for engine in ENGINES:
-            rows = frame[(frame["policy"] == name) & (frame["engine"] == engine)]
-            if len(rows):
-                yield (str(name), engine), rows.set_index("robot").sort_index()
+        of_it = frame[frame["policy"] == name].set_index("robot").sort_index()
+        engines = [of_it[of_it["engine"] == engine] for engine in ENGINES]
+        cells = [cells_of(rows) for rows in engines if len(rows)]
+        found.append(
+            [str(name), *(" · ".join(both) for both in zip(*cells, strict=True))]
+        )
+    return found
 
 
 def _heat_cells(rows: pd.DataFrame) -> list[str]:
@@ -136,7 +134,7 @@ def _heat_cells(rows: pd.DataFrame) -> list[str]:
         _text(stands["legs_power_w"]),
         _text(stands["least_power_w"]),
         _text(100.0 * stands["useless_w"] / stands["legs_power_w"], "{:.0f}"),
-        _most(_useless(stands), "{:.1f} W"),
+        _most(_useless(stands)),
         _text(stands["hottest_degc"]),
         _first_hot(stands),
         _text(100.0 * stands["drift_m"]),
@@ -151,10 +149,8 @@ def _cool_cells(rows: pd.DataFrame, plain: pd.DataFrame) -> list[str]:
     share = rows["accepted_share"].astype(float)
     stands = ~rows["fell"].astype(bool)
     return [
-        str(len(rows)),
         str(int((~stands).sum())),
         _text(rows["legs_power_w"] / before["legs_power_w"], "{:.2f}"),
-        _text(rows["least_power_w"] / before["least_power_w"], "{:.2f}"),
         _text(share, "{:.2f}"),
         str(int((share.isna() & stands).sum())),
         _text(100.0 * (rows["drift_m"] - before["drift_m"])),
@@ -195,14 +191,14 @@ def _useless(rows: pd.DataFrame) -> pd.DataFrame:
     return (watts - least).dropna(axis="columns", how="all")
 
 
-def _most(watts: pd.DataFrame, form: str) -> str:
-    """Return the motor with the largest value in most rows, and its median there."""
+def _most(watts: pd.DataFrame) -> str:
+    """Return the motor that is largest in most rows, and its median in these."""
     if not len(watts):
         return "–"
     largest = watts.idxmax(axis="columns")
     name = largest.mode().iloc[0]
-    count = int((largest == name).sum())
-    return f"{name}, {form.format(watts[name].median())} ({count} of {len(watts)})"
+    of_it = watts.loc[largest == name, name]
+    return f"{name}, {of_it.median():.1f} W ({len(of_it)} of {len(watts)})"
 
 
 def _first_hot(rows: pd.DataFrame) -> str:
@@ -221,13 +217,13 @@ def _name(column: str) -> str:
     return column.partition(".")[2]
 
 
-def _text(values: "pd.Series[float]", form: str = "{:.1f}") -> str:
-    """Return the median and the 90 % band over the robots that have a value."""
+def _text(values: "pd.Series[float]", form: str = "{:z.1f}") -> str:
+    """Return the median and the 90 % band over robots; of few, the values."""
     values = values.astype(float).dropna()
-    if not len(values):
-        return "–"
-    words = [form.format(value) for value in band(values).values()]
-    return words[0] if len(values) == 1 else f"{words[0]} ({words[1]} to {words[2]})"
+    if len(values) < MIN_ROBOTS:
+        return ", ".join(map(form.format, values)) or "–"
+    median, low, high = map(form.format, band(values).values())
+    return f"{median} ({low} to {high})"
 
 
 def _markdown(heads: str, rows: Sequence[Sequence[str]]) -> str:

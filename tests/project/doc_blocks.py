@@ -46,7 +46,7 @@ NOT_RUN: Mapping[str, str] = MappingProxyType(
         "nao-testbed sweep fifty_robots": MINUTES,
         "nao-testbed sweep push_survival *": MINUTES,
         "nao-testbed sweep misalignments": MINUTES,
-        "nao-testbed sweep stand_30_*": MINUTES,
+        "nao-testbed study stand-30 *": MINUTES,
         "python -m tests.sim.motions.degree_off *": MINUTES,
         "nao-testbed heat *--exact --minutes 2 *": MINUTES,
         "nao-testbed replay runs/exact*": FOLDER,

@@ -11,11 +11,11 @@ from studies.stand_30 import Stand30Cfg, run_stand_30, tables
 PLAIN, COOL = "policy:/a/ppo_g1_29dof.onnx", "policy:/a/ppo_g1_29dof.onnx+cool=nudge"
 
 
-def made_up() -> pd.DataFrame:
-    """Return trials of three robots, of which the last falls without a shift."""
+def made_up(robots: int = 3) -> pd.DataFrame:
+    """Return trials of robots, of which the third falls without a shift."""
     rows = []
     for engine, gain in (("mujoco", 1.0), ("pybullet", 1.2)):
-        for robot in range(3):
+        for robot in range(robots):
             for text in (PLAIN, COOL):
                 is_cool = text == COOL
                 fell = robot == 2 and not is_cool
@@ -47,47 +47,57 @@ def rows_of(table: str) -> list[list[str]]:
     return [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
 
 
-def test_medians_and_bands_are_over_robots_that_stand() -> None:
+def first_of(table: str) -> list[str]:
+    """Return the cells of the first row, on the first engine."""
+    return [cell.split(" · ")[0] for cell in rows_of(table)[0]]
+
+
+def test_values_are_those_of_robots_that_stand() -> None:
     heat, cool, agreement = tables([made_up()])
-    assert rows_of(heat)[0] == [
-        "ppo_g1, mujoco",
+    assert first_of(heat) == [
+        "ppo_g1",
         "3",
         "1",
-        "45.0 (40.5 to 49.5)",
-        "10.0 (10.0 to 10.0)",
-        "78 (75 to 80)",
+        "40.0, 50.0",
+        "10.0, 10.0",
+        "75, 80",
         "ankle, 24.0 W (2 of 2)",
-        "80.0 (71.0 to 89.0)",
+        "70.0, 90.0",
         "ankle, 10.0 min (1 of 2)",
-        "1.0 (1.0 to 1.0)",
+        "1.0, 1.0",
     ]
-    assert rows_of(cool)[0] == [
-        "ppo_g1+cool=nudge, mujoco",
-        "3",
+    assert first_of(cool) == [
+        "ppo_g1+cool=nudge",
         "0",
-        "0.45 (0.41 to 0.49)",
-        "1.00 (1.00 to 1.00)",
-        "0.50 (0.50 to 0.50)",
+        "0.50, 0.40",
+        "0.50, 0.50",
         "1",
-        "2.0 (2.0 to 2.0)",
+        "2.0, 2.0, 2.0",
     ]
     assert rows_of(agreement) == [
-        ["ppo_g1", "2", "1.20 (1.20 to 1.20)", "0 of 2"],
-        ["ppo_g1+cool=nudge", "3", "1.20 (1.20 to 1.20)", "0 of 3"],
+        ["ppo_g1", "2", "1.20, 1.20", "0 of 2"],
+        ["ppo_g1+cool=nudge", "3", "1.20, 1.20, 1.20", "0 of 3"],
     ]
+
+
+def test_five_robots_have_a_median_and_a_band() -> None:
+    heat, cool, _ = tables([made_up(6)])
+    assert rows_of(heat)[0][1:3] == ["6 · 6", "1 · 1"]
+    assert first_of(heat)[3] == "70.0 (42.0 to 88.0)"
+    assert first_of(cool)[2] == "0.29 (0.23 to 0.48)"
 
 
 def test_pushes_have_their_own_table() -> None:
     pushed = made_up()
     pushed["push.size_n"] = 100.0
     (table,) = tables([pushed])
-    assert rows_of(table)[0] == [
-        "ppo_g1, mujoco",
+    assert first_of(table) == [
+        "ppo_g1",
         "3",
         "3",
         "1",
         "33",
-        "45.0 (40.5 to 49.5)",
+        "40.0, 50.0",
     ]
 
 
