@@ -52,6 +52,11 @@ MOVED_RAD = 0.2
 """Way of all joints together from which delays can be seen."""
 SURE, LIKELY = 0.8, 0.5
 """Correlations at the delay for a correction, and for a report."""
+IRREGULAR, MOST_IRREGULAR = 0.25, 0.05
+"""Relative deviation of a step from the median that is irregular, and the share of such
+steps from which the clock jitters."""
+FEW_MISSING = 0.05
+"""Share of missing cells that is not reported."""
 SIGN_S, SIGN_ROWS = 60.0, 6000
 """Length of the last part of a log, from which signs of currents are inferred."""
 
@@ -66,6 +71,7 @@ def doubt(log: Log, robot: Robot | None) -> Log:
     log = _in_order(_in_seconds(log))
     if robot is not None:
         log = _in_our_units(log, robot)
+    log = _with_gaps_noted(_with_jitter_noted(log))
     if log.time_s.size >= MIN_ROWS:
         log = _without_frozen(log)
         log = _without_dropouts(log)
@@ -136,6 +142,56 @@ def _in_order(log: Log) -> Log:
         what = f"time decreases at {rows}: sorted by time"
         log = _noted(log, "order", falls, what)
     return replace(log, signals=signals, lines=lines)
+
+
+def _with_jitter_noted(log: Log) -> Log:
+    """Report irregular time stamps of rows with an angle, or of all rows."""
+    is_row = np.isfinite(log.time_s)
+    if angles := log.signals.get("q"):
+        is_row &= np.logical_or.reduce([np.isfinite(v) for v in angles.values()])
+    rows = np.flatnonzero(is_row)
+    steps = np.diff(log.time_s[rows])
+    rows, steps = rows[1:][steps > 0.0], steps[steps > 0.0]
+    if rows.size < MIN_ROWS:
+        return log
+    usual = float(np.median(steps))
+    off = np.abs(steps - usual) > IRREGULAR * usual
+    if off.mean() < MOST_IRREGULAR:
+        return log
+    row = int(rows[int(off.argmax())])
+    low, high = 1e3 * np.percentile(steps, (1.0, 99.0))
+    what = (
+        f"times jitter: steps from {low:.3g} to {high:.3g} ms, usually "
+        f"{1e3 * usual:.3g}, first at {log.time_s[row]:g} s ({log.place(row)}); means "
+        "of a standing robot are not affected"
+    )
+    return _noted(log, "jitter", int(off.sum()), what)
+
+
+def _with_gaps_noted(log: Log) -> Log:
+    """Report missing cells in rows where another column of their signal has a value."""
+    found: dict[str, tuple[int, str, float]] = {}
+    for signal, columns in log.signals.items():
+        lost = {name: ~np.isfinite(values) for name, values in columns.items()}
+        lost = {name: cells for name, cells in lost.items() if not cells.all()}
+        if not any(cells.any() for cells in lost.values()):
+            continue
+        has_value = ~np.logical_and.reduce([*lost.values()])
+        share = float(np.mean([cells[has_value] for cells in lost.values()]))
+        if share > FEW_MISSING:
+            rows = {n: int((has_value & cells).argmax()) for n, cells in lost.items()}
+            name = min((n for n in lost if lost[n][rows[n]]), key=lambda n: rows[n])
+            found[signal] = rows[name], name, share
+    if not found:
+        return log
+    signal = min(found, key=lambda one: found[one][0])
+    row, name, _ = found[signal]
+    what = (
+        f"{max(share for *_, share in found.values()):.0%} of the cells of "
+        f"{', '.join(found)} have no value, first {signal}.{name} at "
+        f"{log.time_s[row]:g} s ({log.place(row)}): the others are used"
+    )
+    return _noted(log, "missing", log.time_s.size, what)
 
 
 def _in_our_units(log: Log, robot: Robot) -> Log:
@@ -273,7 +329,12 @@ def _without_lag(log: Log) -> Log:
     dt = float(np.median(steps[steps > 0.0]))
     lead = _changes(log.signals[given[0]])
     if lead.sum() < MOVED_RAD:
-        return log
+        what = (
+            f"no joint is moved from {log.time_s[0]:g} s ({log.place(0)}) to "
+            f"{log.time_s[-1]:g} s: the delay of a sensor is unknown; means of a "
+            "standing robot are not affected"
+        )
+        return _noted(log, "lag", 0, what)
     most = min(int(MAX_LAG_S / dt), len(lead) // 2)
     for signal in ("q", "current", "torque"):
         if signal == given[0] or not log.signals.get(signal):

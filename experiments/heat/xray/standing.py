@@ -13,7 +13,7 @@ the interval are included.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -110,8 +110,6 @@ def find_standing(log: Log, robot: Robot) -> Standing:
     effort, effort_sd, _ = _efforts(log, robot, pose, still)
     is_signed = np.array([name not in log.unsigned for name in robot.motor_names])
     _, _, mean_square = _efforts(log, robot, rows, still)
-    if target is not None and log.run_state is None and is_signed.all():
-        _check_servos(log, robot, target - q, effort)
     motors = robot.motor_names
     sensors = robot.force_sensors
     noise = max((sensor.noise_newton for sensor in sensors), default=0.0)
@@ -120,7 +118,7 @@ def find_standing(log: Log, robot: Robot) -> Standing:
     noise = robot.imu.accelerometer_noise
     gravity, gravity_sd = _all_of(log, "accelerometer", AXES, pose, still, noise)
     temperature, _ = _all_of(log, "temperature", motors, _last(log, rows))
-    return Standing(
+    standing = Standing(
         name=str(log.path),
         log_s=float(log.time_s[-1] - log.time_s[0]),
         still_s=float(log.time_s[-1] - log.time_s[rows[0]]),
@@ -138,23 +136,9 @@ def find_standing(log: Log, robot: Robot) -> Standing:
         accelerometer_sd=gravity_sd,
         remarks=tuple(remarks),
     )
-
-
-def with_exchanged_legs(standing: Standing, robot: Robot) -> Standing:
-    """Return the means of a log whose names of the legs are exchanged."""
-    legs = np.array([robot.joint_index(name) for name in robot.leg_joints])
-    other = np.roll(legs, len(legs) // 2)
-    joints, motors = np.arange(len(robot.joints)), np.arange(len(robot.motors))
-    joints[legs] = other
-    motors[robot.servo_of_joint[legs]] = robot.servo_of_joint[other]
-    return replace(
-        standing,
-        q=standing.q[joints],
-        target=None if standing.target is None else standing.target[joints],
-        effort=standing.effort[motors],
-        effort_sd=standing.effort_sd[motors],
-        is_signed=standing.is_signed[motors],
-    )
+    if log.run_state is None and is_signed.all():
+        _check_servos(log, robot, standing)
+    return standing
 
 
 def _posture(robot: Robot) -> Posture:
@@ -304,47 +288,57 @@ def _efforts(
     return effort, error, square
 
 
-def _check_servos(
-    log: Log, robot: Robot, wind_up: FloatArray, effort: FloatArray
-) -> None:
-    """Reject torques that belong to the other leg, or have the opposite sign.
+def servo_misfit(standing: Standing, robot: Robot) -> float:
+    """Return the deviation of the legs from the servo's law, in squared errors.
 
     A servo holds a torque in proportion to set-point minus angle, within the steps of
-    the encoder and its gain. The fault may be in the angles or in the torques.
+    the encoder and its gain. 0 for a log without set-points.
+    """
+    if standing.target is None:
+        return 0.0
+    return _servo_misfit(robot, *_servos(standing, robot))
 
-    Args:
-        log: log, for the message.
-        robot: robot of the log.
-        wind_up: (n_joints,) set-points minus angles in rad.
-        effort: (n_motors,) torques in N·m.
+
+def _servos(standing: Standing, robot: Robot) -> tuple[FloatArray, FloatArray]:
+    """Return (n_legs,) torques of set-points and angles, and of currents, in N·m."""
+    assert standing.target is not None
+    legs = [robot.joint_index(name) for name in robot.leg_joints]
+    kp = np.array([robot.joints[k].kp for k in legs])
+    servo = kp * (standing.target - standing.q)[legs]
+    return servo, (robot.servo_torques @ standing.effort)[robot.servo_of_joint[legs]]
+
+
+def _servo_misfit(robot: Robot, servo: FloatArray, torque: FloatArray) -> float:
+    joints = [robot.joints[robot.joint_index(name)] for name in robot.leg_joints]
+    sd = np.array([j.kp * max(0.5 * j.encoder_step, ANGLE_RAD) for j in joints])
+    gain = max(float(servo @ torque) / float(torque @ torque + 1e-12), 0.5)
+    off = servo - gain * torque
+    return float(((off / np.hypot(sd, SERVO_ERROR * servo)) ** 2).sum())
+
+
+def _check_servos(log: Log, robot: Robot, standing: Standing) -> None:
+    """Reject torques that belong to the other leg, or have the opposite sign.
+
+    The fault may be in the angles or in the torques.
 
     Raises:
         BadInput: torques and angles contradict each other.
     """
-    legs = [robot.joint_index(name) for name in robot.leg_joints]
-    kp = np.array([robot.joints[k].kp for k in legs])
-    step = np.array([robot.joints[k].encoder_step for k in legs])
-    sd = kp * np.maximum(0.5 * step, ANGLE_RAD)
-    servo = kp * wind_up[legs]
-    given = (robot.servo_torques @ effort)[robot.servo_of_joint[legs]]
-
-    def misfit(torque: FloatArray) -> float:
-        gain = max(float(servo @ torque) / float(torque @ torque + 1e-12), 0.5)
-        off = servo - gain * torque
-        return float(((off / np.hypot(sd, SERVO_ERROR * servo)) ** 2).sum())
-
-    half = len(legs) // 2
-    swapped = np.concatenate((given[half:], given[:half]))
-    own = misfit(given)
-    if own > DOUBTFUL and misfit(swapped) < own / 4.0:
+    if standing.target is None:
+        return
+    servo, given = _servos(standing, robot)
+    own = _servo_misfit(robot, servo, given)
+    swapped = _servo_misfit(robot, servo, np.roll(given, len(given) // 2))
+    if own > DOUBTFUL and swapped < own / 4.0:
         raise BadInput(
             f"{log.path}: the currents of each leg fit the angles and set-points of "
             "the other leg; exchange the names of the legs in one of them."
         )
     for k in np.flatnonzero(servo * given < 0.0).tolist():
-        turned = np.where(np.arange(len(legs)) == k, -given, given)
+        turned = np.where(np.arange(len(given)) == k, -given, given)
+        misfit = _servo_misfit(robot, servo, turned)
         name = robot.leg_joints[k]
-        if own - misfit(turned) > DOUBTFUL and misfit(turned) < own / 2.0:
+        if own - misfit > DOUBTFUL and misfit < own / 2.0:
             raise BadInput(
                 f"{log.path}: the current of {name} means {given[k]:+.2g} N·m, but its "
                 f"set-point and angle {servo[k]:+.2g} N·m; multiply the column with "

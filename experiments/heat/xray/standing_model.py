@@ -27,6 +27,7 @@ Gear friction is known only up to a factor, which scales the residuals of the mo
 """
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Literal
@@ -45,7 +46,7 @@ from nao_testbed.controllers.stiffness.dynamics import (
     build_model,
     build_shapes,
 )
-from nao_testbed.controllers.stiffness.kernels import BoolArray
+from nao_testbed.controllers.stiffness.kernels import BoolArray, cross
 from nao_testbed.experiments.heat.xray.standing import Standing
 from nao_testbed.models import BadInput, ContactPoint, Posture, Robot
 from nao_testbed.models.values import FloatArray, Positive
@@ -111,6 +112,9 @@ NOT_SEEN = 0.3
 """Prior of an absent load, as a fraction of the model's mass errors."""
 N_OTHER = 5
 """Number of widths before those of the angles."""
+
+
+_Wrench = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,6 +251,7 @@ class StandingModel:
         self._dynamics = Dynamics(robot, points)
         first = len(self.soles[0].corners)
         self._corners = np.arange(first), np.arange(first, len(points))
+        self._middles = [np.array([*s.corners.mean(0), 0.0]) for s in self.soles]
         self._spread = [_spread(sole) for sole in self.soles]
         self.weight = self._dynamics.mass * GRAVITY
         self.legs = np.array([robot.joint_index(n) for n in robot.leg_joints])
@@ -335,6 +340,17 @@ class StandingModel:
             jacobian=np.asarray(found.jac),
         )
 
+    def with_standing(self, standing: Standing) -> "StandingModel":
+        """Return the model of slightly other means: same corners and widths."""
+        other = copy(self)
+        other.standing = standing
+        other.q, _ = other._angles()
+        return other
+
+    def residual_at(self, fit: StandingFit) -> FloatArray:
+        """Return the residuals of this model in the state of a fit."""
+        return self._residual(fit.z, fit.width, self.torque_sd(fit.friction))
+
     def wrenches(self, fit: StandingFit) -> FloatArray:
         """Return the wrenches of the ground on the soles, (2, 6).
 
@@ -391,14 +407,13 @@ class StandingModel:
             place=self._place_of_feet(),
             unevenness=np.array([way[2], turn[2, 1], turn[0, 2]]),
             rotation=self._dynamics.link_rotation(self.soles[0].link).copy(),
-            tau=self._torques(z, up),
+            tau=self._torques([self._wrench(z, i) for i in range(2)], up),
         )
 
-    def _torques(self, z: FloatArray, up: FloatArray) -> FloatArray:
+    def _torques(self, wrenches: Sequence[_Wrench], up: FloatArray) -> FloatArray:
         """Return g - Σ C_i w_i, (n_joints,) in N·m, at the dynamics' angles."""
         tau = self._dynamics.gravity_term(-GRAVITY * up)
-        for i in range(2):
-            turn, _, force, moment = self._wrench(z, i)
+        for i, (turn, _, force, moment) in enumerate(wrenches):
             corners = self._corners[i]
             along = np.broadcast_to(turn.T, (len(corners), 3, 3)).copy()
             at_corners = self._spread[i] @ np.concatenate((force, moment))
@@ -444,9 +459,8 @@ class StandingModel:
 
     def _beside_second(self) -> tuple[FloatArray, FloatArray]:
         """Return centre and axes of the first sole in the axes of the second."""
-        points = self._dynamics.point_positions
         first, second = (self._dynamics.link_rotation(s.link) for s in self.soles)
-        way = points[self._corners[0]].mean(0) - points[self._corners[1]].mean(0)
+        way = self._centre(0) - self._centre(1)
         return second.T @ way, second.T @ first
 
     def _measured_up(self) -> FloatArray:
@@ -549,16 +563,16 @@ class StandingModel:
         normal[:2] -= self._slopes @ slopes
         return up, normal / np.linalg.norm(normal)
 
-    def _wrench(
-        self, z: FloatArray, i: int
-    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return axes of a sole, its origin in the base frame, force and moment."""
-        sole = self.soles[i]
-        turn = self._dynamics.link_rotation(sole.link)
+    def _centre(self, i: int) -> FloatArray:
+        """Return the mean of a sole's corners, (3,) in the base frame."""
         corners = self._corners[i]
-        middle = sole.corners.mean(0)
-        origin = self._dynamics.point_positions[corners].mean(0)
-        origin = origin - turn @ np.array([*middle, 0.0])
+        total = np.add.reduce(self._dynamics.point_positions[corners])
+        return np.asarray(total / len(corners))
+
+    def _wrench(self, z: FloatArray, i: int) -> _Wrench:
+        """Return axes of a sole, its origin in the base frame, force and moment."""
+        turn = self._dynamics.link_rotation(self.soles[i].link)
+        origin = self._centre(i) - turn @ self._middles[i]
         part = z[6 * i : 6 * i + 6]
         return turn, origin, part[:3], MOMENT * part[3:]
 
@@ -568,19 +582,20 @@ class StandingModel:
         dynamics, seen, assumed = self._dynamics, self.standing, self.assumptions
         dynamics.update(self._true_angles(z, width))
         up, normal = self._directions(z, width)
-        tau = self._torques(z, up)
+        wrenches = [self._wrench(z, i) for i in range(2)]
+        tau = self._torques(wrenches, up)
         more, *aside = z[N_SHARED:][LOAD] * width[LOAD]
         com = dynamics.com + np.array([*aside, 0.0])
         force, moment = -(self.weight + more) * up, np.zeros(3)
         heights = dynamics.point_positions @ normal - HEIGHT_M * z[14]
         rows: list[FloatArray] = []
         for i, sole in enumerate(self.soles):
-            turn, origin, pressing, twisting = self._wrench(z, i)
+            turn, origin, pressing, twisting = wrenches[i]
             corners = self._corners[i]
             pressing = turn @ pressing
             force = force + pressing
             moment = moment + turn @ twisting
-            moment = moment + np.cross(origin - com, pressing)
+            moment = moment + cross(origin - com, pressing)
             load, place = _pressure(z[6 * i : 6 * i + 6])
             rows.append(np.minimum(sole.inside(place), 0.0) / EDGE_M)
             if seen.fsr is not None and self._sensors[i]:

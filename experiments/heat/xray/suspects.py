@@ -16,12 +16,13 @@ Equal errors of both ankles look like a sloping floor, so this hypothesis is cou
 that of the floor (`FLOOR_CAUSES`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from nao_testbed.controllers.stiffness.dynamics import GRAVITY
 from nao_testbed.experiments.heat.xray.standing_model import (
@@ -191,27 +192,31 @@ class _Weighed:
 class _Linear:
     """Least squares linearised about a fit, for each factor of friction.
 
+    Other residuals in the same state, with the same Jacobian, share its costs.
     Minimises |r + J (x - x_0)|² + Σ (x_k / width_k)², with the motors' rows weighted
     for each friction. Log evidence is -½ (misfit + log |H| + Σ log width²) - Σ log σ.
     If few widths differ from those of the sensors, H differs in equally few diagonal
     elements, and Woodbury's identity gives its inverse and determinant.
     """
 
-    def __init__(self, model: StandingModel, fit: StandingFit) -> None:
+    def __init__(
+        self, model: StandingModel, fit: StandingFit, others: Sequence[FloatArray] = ()
+    ) -> None:
         n = len(model.width)
         scale = np.concatenate((np.ones(N_SHARED), fit.width))
         jacobian, x0 = fit.jacobian[:-n] / scale, fit.z * scale
-        left = fit.residual[:-n] - jacobian @ x0
+        left = np.column_stack([r[:-n] for r in (fit.residual, *others)])
+        left -= (jacobian @ x0)[:, np.newaxis]
         self._narrow = model.width
         self._parts = []
         for factor in FRICTIONS.tolist():
             sd = model.torque_sd(factor)
-            weight = np.ones(len(left))
-            weight[: len(sd)] = model.torque_sd(fit.friction) / sd
-            rows, rest = weight[:, np.newaxis] * jacobian, weight * left
+            weight = np.ones((len(left), 1))
+            weight[: len(sd), 0] = model.torque_sd(fit.friction) / sd
+            rows, rest = weight * jacobian, weight * left
             constant = np.log(sd).sum() + 0.5 * (np.log(factor) / FRICTION_SD) ** 2
             self._parts.append(
-                (rows.T @ rows, rows.T @ rest, float(rest @ rest), float(constant))
+                (rows.T @ rows, rows.T @ rest, (rest**2).sum(0), float(constant))
             )
 
     def _with(self, hessian: FloatArray, width: FloatArray) -> FloatArray:
@@ -221,7 +226,7 @@ class _Linear:
         return whole
 
     def scores(self, widths: FloatArray, wide: NDArray[np.intp]) -> FloatArray:
-        """Return (n_hypotheses, n_frictions) log evidences.
+        """Return (n_hypotheses, 1 + n_others, n_frictions) log evidences.
 
         Args:
             widths: (n_hypotheses, n_widths).
@@ -241,12 +246,12 @@ class _Linear:
             small = np.eye(wide.shape[1]) - block * (
                 cut[:, :, np.newaxis] * cut[:, np.newaxis, :]
             )
-            y = cut * x[places]
-            moved = np.linalg.solve(small, y[..., np.newaxis])[..., 0]
-            misfit = rest + slope @ x - (y * moved).sum(1)
+            y = cut[..., np.newaxis] * x[places]
+            misfit = rest + (slope * x).sum(0) - (y * np.linalg.solve(small, y)).sum(1)
             size = np.linalg.slogdet(whole)[1] + np.linalg.slogdet(small)[1]
-            found.append(-0.5 * (misfit + size + size_of_prior) - constant)
-        return np.stack(found, axis=1)
+            size = (size + size_of_prior)[:, np.newaxis]
+            found.append(-0.5 * (misfit + size) - constant)
+        return np.stack(found, axis=-1)
 
     def weigh(self, width: FloatArray) -> _Weighed:
         """Return the complete evaluation of one hypothesis.
@@ -259,8 +264,8 @@ class _Linear:
         for hessian, slope, rest, constant in self._parts:
             whole = self._with(hessian, width)
             inverse = np.linalg.inv(whole)
-            x = -inverse @ slope
-            misfit = float(rest + slope @ x)
+            x = -inverse @ slope[:, 0]
+            misfit = float(rest[0] + slope[:, 0] @ x)
             size = float(np.linalg.slogdet(whole)[1]) + size_of_prior
             scores.append(-0.5 * (misfit + size) - constant)
             misfits.append(misfit)
@@ -344,10 +349,15 @@ class _Search:
             return float(self.own[off].score.max() + prior)
 
         self._nearest = _Linear(self.model, self.fits[max(self.own, key=score)])
-        found = self._nearest.scores(self.widths, self._wide)
+        found = self.scores_about(self._nearest)[:, 0]
         for off, own in self.own.items():
-            found[self.place[off]] = own.score
-        return np.asarray(found + self._log_prior[:, np.newaxis])
+            found[self.place[off]] = own.score + self._log_prior[self.place[off]]
+        return found
+
+    def scores_about(self, point: _Linear) -> FloatArray:
+        """Return log posteriors to first order, in the shape of `_Linear.scores`."""
+        found = point.scores(self.widths, self._wide)
+        return np.asarray(found + self._log_prior[:, np.newaxis, np.newaxis])
 
     def weighed(self, off: Off) -> _Weighed:
         """Return the complete evaluation of one hypothesis."""
@@ -366,6 +376,20 @@ def find_suspects(
         model: model of the log.
         on_fit: function called with the number of finished fits, and the total.
     """
+    search, score = _searched(model, on_fit)
+    log_evidence = float(logsumexp(score))
+    return _told(search, np.exp(score - log_evidence), log_evidence)
+
+
+def evidence_of(model: StandingModel) -> float:
+    """Return `Suspects.log_evidence` of a model, without its explanations."""
+    return float(logsumexp(_searched(model)[1]))
+
+
+def _searched(
+    model: StandingModel, on_fit: Callable[[int, int], None] = lambda _done, _of: None
+) -> tuple[_Search, FloatArray]:
+    """Return the search, and its log posteriors as in `_Search.scores`."""
     search = _Search(model)
     search.fit(())
     score = search.scores()
@@ -379,9 +403,23 @@ def find_suspects(
         score = search.scores()
         if len(search.fits) == before:
             break
-    chance = np.exp(score - score.max())
-    log_evidence = float(score.max() + np.log(chance.sum()))
-    return _told(search, chance / chance.sum(), log_evidence)
+    return search, score
+
+
+def evidence_about(
+    model: StandingModel, suspects: Suspects, others: Sequence[StandingModel]
+) -> FloatArray:
+    """Return the gain in log evidence of similar models, to first order.
+
+    Args:
+        model: model of the log.
+        suspects: explanations of the log; their best one is the point of expansion.
+        others: models with other means.
+    """
+    fit = suspects.fit
+    about = _Linear(model, fit, [other.residual_at(fit) for other in others])
+    found = logsumexp(_Search(model).scores_about(about), axis=(0, 2))
+    return np.asarray(found[1:] - found[0])
 
 
 def _told(search: _Search, chance: FloatArray, log_evidence: float) -> Suspects:

@@ -4,8 +4,7 @@ Hypotheses are disjoint sets of causes (misaligned joints, slope of the floor): 
 named causes, with or without others; each other set; no error. Whether the robot
 carries a load is a separate partition. Sentence, table and figure use these numbers.
 
-In a file, the names of the legs may be exchanged. This is a hypothesis of its own: its
-evidence is that of the log with the legs exchanged, its prior `P_EXCHANGED`.
+Faults of a file's columns (`column_faults`) are hypotheses of their own.
 
 Without an accelerometer, an error of one leg cannot be distinguished from the opposite
 error of the other leg: a set and its mirror image are then one hypothesis, and no leg
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nao_testbed.experiments.heat.xray.column_faults import ColumnFault
 from nao_testbed.experiments.heat.xray.suspects import LOAD_CAUSE, Suspects
 
 NAMED = 0.7
@@ -25,9 +25,6 @@ LEAST_SHOWN = 0.02
 """Minimum probability of a hypothesis with its own row; the rest are summed as
 others."""
 NO_ERROR, OTHERS = "no error", "others"
-EXCHANGED = "names of the legs exchanged"
-P_EXCHANGED = 0.01
-"""Prior probability that a file has the names of the legs exchanged."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,8 +51,6 @@ class Partition:
     """Result; None: the log does not identify a cause, or there is none."""
     load: float
     """Probability that the robot carries a load, or is heavier than its model."""
-    exchanged: float
-    """Probability that the names of the legs are exchanged in the file."""
 
     @property
     def none(self) -> Hypothesis:
@@ -72,20 +67,10 @@ class Partition:
         return found | ({LOAD_CAUSE: self.load} if self.load > NAMED else {})
 
 
-def probability_exchanged(suspects: Suspects, exchanged: Suspects) -> float:
-    """Return the probability that the names of the legs are exchanged.
-
-    Args:
-        suspects: explanations of the log.
-        exchanged: explanations of the log with the legs exchanged.
-    """
-    odds = np.log(P_EXCHANGED / (1.0 - P_EXCHANGED))
-    odds += exchanged.log_evidence - suspects.log_evidence
-    return float(0.5 + 0.5 * np.tanh(0.5 * odds))
-
-
 def reach_verdict(
-    suspects: Suspects, mirror: Mapping[str, str] | None, exchanged: float = 0.0
+    suspects: Suspects,
+    mirror: Mapping[str, str] | None,
+    faults: Sequence[ColumnFault] = (),
 ) -> Partition:
     """Return the partition of the explanations of a log.
 
@@ -93,7 +78,7 @@ def reach_verdict(
         suspects: weighted explanations.
         mirror: joint to that of the other leg, if the log cannot distinguish the legs;
             else None.
-        exchanged: probability that the names of the legs are exchanged.
+        faults: possible faults of the file's columns.
     """
 
     def image(causes: frozenset[str]) -> frozenset[str]:
@@ -103,7 +88,7 @@ def reach_verdict(
     for one in suspects.explanations:
         key = frozenset(one.joints)
         sets[key] = sets.get(key, 0.0) + one.probability
-    share = (1.0 - exchanged) / sum(sets.values())
+    share = (1.0 - sum(one.probability for one in faults)) / sum(sets.values())
     sets = {key: share * chance for key, chance in sets.items()}
 
     def chance_of(core: frozenset[str]) -> float:
@@ -124,7 +109,8 @@ def reach_verdict(
     none = groups.pop(frozenset(), 0.0)
     shown = [g for g in groups if groups[g] >= LEAST_SHOWN or g == core]
     shown.sort(key=lambda g: -groups[g])
-    chances = [*(groups[g] for g in shown), exchanged, none]
+    chances = [groups[g] for g in shown]
+    chances += [*(one.probability for one in faults), none]
     chances.append(max(1.0 - sum(chances), 0.0))
     percents = rounded(chances)
     found = []
@@ -142,16 +128,16 @@ def reach_verdict(
             )
         )
     named = next((h for h in found if core and frozenset(h.causes) == core), None)
-    for label, place in ((EXCHANGED, -3), (NO_ERROR, -2), (OTHERS, -1)):
-        if label == NO_ERROR or percents[place]:
-            p, percent = chances[place], percents[place]
+    labels = [*(one.label for one in faults), NO_ERROR, OTHERS]
+    for label, p, percent in zip(
+        labels, chances[len(shown) :], percents[len(shown) :], strict=True
+    ):
+        if label == NO_ERROR or percent:
             found.append(
                 Hypothesis(causes=(), label=label, probability=p, percent=percent)
             )
     load = suspects.probability_of(LOAD_CAUSE)
-    return Partition(
-        hypotheses=tuple(found), named=named, load=load, exchanged=exchanged
-    )
+    return Partition(hypotheses=tuple(found), named=named, load=load)
 
 
 def cause_label(suspects: Suspects, name: str) -> str:

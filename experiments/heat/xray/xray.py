@@ -11,6 +11,10 @@ from nao_testbed.controllers.policies.text import PREFIX
 from nao_testbed.experiments.common.drawing.power_unit import PowerUnit, power_unit
 from nao_testbed.experiments.heat.logs.log import read_log
 from nao_testbed.experiments.heat.xray.advice import Advice, find_advice
+from nao_testbed.experiments.heat.xray.column_faults import (
+    ColumnFault,
+    find_column_faults,
+)
 from nao_testbed.experiments.heat.xray.losses import (
     LIMIT_DEGC,
     LegAccount,
@@ -20,7 +24,6 @@ from nao_testbed.experiments.heat.xray.losses import (
 from nao_testbed.experiments.heat.xray.standing import (
     Standing,
     find_standing,
-    with_exchanged_legs,
 )
 from nao_testbed.experiments.heat.xray.standing_model import Assumptions, StandingModel
 from nao_testbed.experiments.heat.xray.suspects import (
@@ -35,7 +38,6 @@ from nao_testbed.experiments.heat.xray.suspects import (
 )
 from nao_testbed.experiments.heat.xray.verdict import (
     Partition,
-    probability_exchanged,
     reach_verdict,
 )
 from nao_testbed.models import BadInput, Robot
@@ -72,8 +74,8 @@ class Xray:
     saving: Saving | None
     """Saving by the set-point of the most likely joint; None if no joint is named, or
     none helps."""
-    exchanged: float = 0.0
-    """Probability that the names of the legs are exchanged; 0 for a run folder."""
+    column_faults: tuple[ColumnFault, ...] = ()
+    """Possible faults of the file's columns; empty for a run folder."""
 
     @property
     def posture(self) -> str | None:
@@ -85,6 +87,11 @@ class Xray:
         """True if some set of causes explains the log."""
         return self.suspects.best.misfit <= MAX_MISFIT
 
+    @property
+    def probable_fault(self) -> ColumnFault | None:
+        """Fault of the file's columns that is more likely than all else."""
+        return next((f for f in self.column_faults if f.probability > 0.5), None)
+
     @cached_property
     def verdict(self) -> Partition:
         """Partition of what may be wrong."""
@@ -93,13 +100,13 @@ class Xray:
             legs = self.model.robot.leg_joints
             half = len(legs) // 2
             mirror = dict(zip(legs, (*legs[half:], *legs[:half]), strict=True))
-        return reach_verdict(self.suspects, mirror, self.exchanged)
+        return reach_verdict(self.suspects, mirror, self.column_faults)
 
     @cached_property
     def advice(self) -> Advice | str:
         """Cooler stance, or the reason why this log does not determine one."""
-        if self.exchanged > 0.5:
-            return "the names of the legs are probably exchanged"
+        if self.probable_fault is not None:
+            return "columns of the file are probably wrong"
         if not self.is_explained:
             return "no combination of errors explains the log"
         account = LegAccount(self.model, self.standing, self.suspects.fit)
@@ -143,7 +150,7 @@ class Xray:
             "is_explained": self.is_explained,
             "most_misfit": MAX_MISFIT,
             "named": self.named,
-            "legs_exchanged": self.exchanged,
+            "column_faults": [asdict(one) for one in self.column_faults],
             "hypotheses": [asdict(one) for one in self.verdict.hypotheses],
             "gear_friction_factor": suspects.friction,
             "best": _explanation_json(suspects.best),
@@ -245,11 +252,8 @@ def xray(
     standing = find_standing(log, robot)
     model = StandingModel(robot, standing, cfg.assumptions)
     suspects = find_suspects(model, on_fit)
-    exchanged = 0.0
-    if log.run_state is None:
-        other = with_exchanged_legs(standing, robot)
-        other_model = StandingModel(robot, other, cfg.assumptions)
-        exchanged = probability_exchanged(suspects, find_suspects(other_model))
+    is_file = log.run_state is None
+    faults = find_column_faults(model, suspects) if is_file else ()
     account = LegAccount(model, standing, suspects.fit)
     found = Xray(
         standing=standing,
@@ -257,7 +261,7 @@ def xray(
         suspects=suspects,
         losses=account.losses(),
         saving=None,
-        exchanged=exchanged,
+        column_faults=faults,
     )
     worst = next((name for name in found.named if name in suspects.by_joint), None)
     if worst is None:
@@ -301,12 +305,7 @@ def undetermined(found: Xray) -> tuple[str, ...]:
             "which leg: the log has no accelerometer, and an error of the left leg "
             "is indistinguishable from the opposite error of the right leg."
         )
-    if found.exchanged > RIVAL:
-        sentences.append(
-            "which leg: the names of the legs may be exchanged "
-            f"({found.exchanged:.0%}). Move a joint by hand and see which column "
-            "follows."
-        )
+    sentences += [f.test for f in found.column_faults if f.probability > RIVAL]
     if seen.temperature is None:
         sentences.append("times to the limit: the log has no temperatures.")
     for name, pair in suspects.ankles.items():

@@ -142,12 +142,8 @@ def _is_identified(found: Xray) -> bool:
 
 def _causes_text(found: Xray) -> str:
     suspects = found.suspects
-    if found.exchanged > 0.5:
-        return (
-            "The names of the legs are probably exchanged in this log "
-            f"({found.exchanged:.0%}): exchange left and right, and repeat. No joint "
-            "is named."
-        )
+    if found.probable_fault is not None:
+        return found.probable_fault.sentence
     if not found.is_explained:
         return (
             f"No combination of errors explains this log (up to {MAX_OFF} joints, a "
@@ -318,7 +314,7 @@ def suspects_table(found: Xray) -> DataTable:
     """Return the probability and size of the error of each joint."""
     suspects, load = found.suspects, found.suspects.likeliest_with(LOAD_CAUSE)
     rows = []
-    has_percent = found.is_explained or found.exchanged > 0.5
+    has_percent = found.is_explained or found.probable_fault is not None
     for one in found.verdict.hypotheses:
         percent = f"{one.percent}%" if has_percent else NOTHING
         if not one.causes:

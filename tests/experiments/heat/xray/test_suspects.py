@@ -9,16 +9,21 @@ from hypothesis import strategies as st
 from matplotlib.text import Text
 from numpy.testing import assert_allclose
 
+from nao_testbed.experiments.heat.xray.column_faults import (
+    EXCHANGED,
+    P_EXCHANGED,
+    SURE_SIGN,
+    find_column_faults,
+    with_exchanged_legs,
+    with_reversed,
+)
 from nao_testbed.experiments.heat.xray.losses import LegAccount
 from nao_testbed.experiments.heat.xray.results.figure import xray_figure
 from nao_testbed.experiments.heat.xray.results.tables import (
     headline,
     suspects_table,
 )
-from nao_testbed.experiments.heat.xray.standing import (
-    Standing,
-    with_exchanged_legs,
-)
+from nao_testbed.experiments.heat.xray.standing import Standing, servo_misfit
 from nao_testbed.experiments.heat.xray.standing_model import (
     N_OTHER,
     N_SHARED,
@@ -33,15 +38,13 @@ from nao_testbed.experiments.heat.xray.suspects import (
     _Linear,
     find_suspects,
 )
-from nao_testbed.experiments.heat.xray.verdict import (
-    EXCHANGED,
-    P_EXCHANGED,
-    probability_exchanged,
-    rounded,
-)
+from nao_testbed.experiments.heat.xray.verdict import rounded
 from nao_testbed.experiments.heat.xray.xray import Xray, undetermined
 from nao_testbed.models import BadInput, Robot
 from tests.experiments.heat.xray.conftest import DEGREES, JOINT
+
+SMALL = "LHipPitch"
+"""Motor with a torque of 0.25 N·m."""
 
 
 def test_the_joint_is_named_with_its_error(suspects: Suspects) -> None:
@@ -299,17 +302,35 @@ def test_exchanged_legs_name_no_joint(
     other = with_exchanged_legs(standing, robot)
     assert_allclose(with_exchanged_legs(other, robot).effort, standing.effort)
     found = found_in(other, robot)
-    chance = probability_exchanged(found.suspects, suspects)
-    found = replace(found, exchanged=chance)
-    assert chance > 0.99
+    faults = find_column_faults(found.model, found.suspects)
+    found = replace(found, column_faults=faults)
+    assert faults[0].probability > 0.99
     assert not found.named
     assert "legs are probably exchanged in this log (100%)" in headline(found)
-    assert "exchanged" in str(found.advice)
+    assert "columns of the file are probably wrong" in str(found.advice)
     assert sum(one.percent for one in found.verdict.hypotheses) == 100
     rows = [row.cells[:2] for row in suspects_table(found).rows]
     assert (EXCHANGED, "100%") in rows
-    own = probability_exchanged(suspects, found.suspects)
-    assert own < P_EXCHANGED, "correct names must not be doubted"
+
+
+@pytest.mark.slow
+def test_a_torque_of_opposite_sign_names_no_joint(
+    standing: Standing, robot: Robot, suspects: Suspects
+) -> None:
+    """Too small for the servo's law, which refuses larger torques."""
+    model = StandingModel(robot, standing, Assumptions())
+    own, *signs = find_column_faults(model, suspects)
+    assert own.probability < P_EXCHANGED, "correct names must not be doubted"
+    assert all(one.probability < P_EXCHANGED for one in signs)
+    other = with_reversed(standing, robot, SMALL)
+    assert servo_misfit(other, robot) - servo_misfit(standing, robot) < SURE_SIGN
+    found = found_in(other, robot)
+    faults = find_column_faults(found.model, found.suspects)
+    found = replace(found, column_faults=faults)
+    assert not found.named
+    assert f"torque of {SMALL} probably has the opposite sign" in headline(found)
+    assert any(SMALL in text for text in undetermined(found))
+    assert sum(one.percent for one in found.verdict.hypotheses) == 100
 
 
 @given(st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=9))
