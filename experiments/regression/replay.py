@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from nao_testbed.controllers.registry import make_controller
+from nao_testbed.experiments.closed_loop.observations import read_recording
 from nao_testbed.experiments.closed_loop.warm_up import warn_if_compiling
 from nao_testbed.experiments.common.options import (
     check_json_file,
@@ -23,7 +24,6 @@ from nao_testbed.experiments.common.options import (
     write_json,
 )
 from nao_testbed.experiments.common.progress import console_for, share_bars
-from nao_testbed.experiments.heat.logs.observations import read_recording
 from nao_testbed.experiments.regression.replay_answers import (
     RECORDED,
     Answers,

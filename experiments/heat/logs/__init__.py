@@ -3,12 +3,13 @@
 signals        our names of columns, and their units
 dialects.yaml  the names of other programs
 columns        assignment of columns to signals
-tables         rows and numbers of a log file
+packed         bytes and text of a file, also of a compressed one
+tables         tables of Parquet, JSON and data sets
+csv_tables     tables of CSV files
 bags           tables of ROS bags
 record         columns in SI units, and their repairs
 log            `read_log`
 doubts         faults of clocks, units and sensors
 sensor_checks  required columns, and their units
-observations   logs as recordings that can be replayed
 log_columns    the command of this name
 """

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nao_testbed.controllers.stiffness.kernels import BoolArray, IndexArray
-from nao_testbed.experiments.heat.logs.record import LONG_ROWS
+from nao_testbed.experiments.heat.logs.record import LONG_ROWS, Repair
 from nao_testbed.models import BadInput
 from nao_testbed.models.errors import ExtraMissing
 from nao_testbed.models.values import FloatArray
@@ -178,7 +178,7 @@ class BagTable:
     """Table of the numbers of a bag; messages of equal fields form one block."""
 
     lines: Sequence[int] = ()
-    comma_rows = 0
+    repairs: Sequence[Repair] = ()
     run_state = None
 
     def __init__(

@@ -25,6 +25,7 @@ TIME = "time"
 """Name of a time column whose unit is inferred from its values."""
 OF_MOTORS = frozenset({"current", "torque", "temperature"})
 _UNIT = re.compile(r"(.*\S)\s*[\[(]\s*([^\[\]()\d]+?)\s*[\])]")
+_UNIT_BELOW = re.compile(r"([^/]+?)\s*/\s*([^/]+)")  # as in t/ms
 UNITS: Mapping[str, str] = {
     **dict.fromkeys(("deg", "degree", "degrees", "°"), "deg"),
     **dict.fromkeys(("°c", "degc", "c", "celsius"), "degc"),
@@ -239,7 +240,7 @@ def _labelled(
 
 def _without_unit(column: str) -> tuple[str, str | None]:
     """Return a name without the unit in brackets, and our suffix for the unit."""
-    found = _UNIT.fullmatch(column)
+    found = _UNIT.fullmatch(column) or _UNIT_BELOW.fullmatch(column)
     unit = UNITS.get(found[2].lower()) if found else None
     return (found[1], unit) if found and unit else (column, None)
 

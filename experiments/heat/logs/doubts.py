@@ -145,11 +145,11 @@ def _in_order(log: Log) -> Log:
 
 
 def _with_jitter_noted(log: Log) -> Log:
-    """Report irregular time stamps of rows with an angle, or of all rows."""
-    is_row = np.isfinite(log.time_s)
-    if angles := log.signals.get("q"):
-        is_row &= np.logical_or.reduce([np.isfinite(v) for v in angles.values()])
-    rows = np.flatnonzero(is_row)
+    """Report irregular time stamps of rows with an angle."""
+    known = [np.isfinite(values) for values in log.signals.get("q", {}).values()]
+    if not known:
+        return log
+    rows = np.flatnonzero(np.isfinite(log.time_s) & np.logical_or.reduce(known))
     steps = np.diff(log.time_s[rows])
     rows, steps = rows[1:][steps > 0.0], steps[steps > 0.0]
     if rows.size < MIN_ROWS:

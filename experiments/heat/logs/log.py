@@ -14,6 +14,7 @@ from nao_testbed.experiments.heat.logs.columns import (
     OWN,
     TIME,
     Match,
+    listed,
     match_columns,
     nanoseconds_beside,
     of_motor,
@@ -21,13 +22,14 @@ from nao_testbed.experiments.heat.logs.columns import (
     read_map,
     time_unit,
 )
+from nao_testbed.experiments.heat.logs.csv_tables import read_csv
 from nao_testbed.experiments.heat.logs.doubts import doubt
 from nao_testbed.experiments.heat.logs.record import LONG_ROWS, Columns, Log, Repair
 from nao_testbed.experiments.heat.logs.signals import SIGNALS, Scale, find_signal
 from nao_testbed.experiments.heat.logs.tables import (
     FrameTable,
     LogTable,
-    read_csv,
+    is_parquet,
     read_data_set,
     read_parquet,
 )
@@ -70,9 +72,15 @@ def table_of(path: Path) -> LogTable:
             raise BadInput(f"{path} has no data/**/*.parquet; give a whole data set.")
         return read_data_set(path, files)
     if path.is_dir():
+        logs = sorted(one.name for one in path.glob("*.*") if one.is_file())
+        if logs and not (path / "meta.json").is_file():
+            raise BadInput(
+                f"{path} is a folder with {listed(logs, 5)}, not a run folder; give "
+                "one file."
+            )
         run = read_run(path)
         return FrameTable(run.folder, run.frame.reset_index(), run.state)
-    if path.suffix.lower() in {".parquet", ".pq"}:
+    if path.suffix.lower() in {".parquet", ".pq"} or is_parquet(path):
         return read_parquet(path)
     return read_csv(path)
 
@@ -82,10 +90,7 @@ def _log_of(table: LogTable, robot: Robot | None, entries: Sequence[str]) -> Log
     if table.run_state is not None:
         matches = [one for one in matches if one.dialect in {OWN, GIVEN}]
     columns = _read_columns(table, matches)
-    repairs = []
-    if table.comma_rows:
-        what = "decimal commas read as points"
-        repairs.append(Repair(kind="unit", rows=table.comma_rows, what=what))
+    repairs = [*table.repairs]
     done = []
     for one in matches:
         name = one.name

@@ -11,6 +11,7 @@ from typing import TextIO
 
 import numpy as np
 
+from nao_testbed.experiments.closed_loop.observations import read_recording
 from nao_testbed.experiments.closed_loop.recording import base_pose_of
 from nao_testbed.experiments.closed_loop.trial import TrialCfg
 from nao_testbed.experiments.closed_loop.warm_up import (
@@ -22,7 +23,6 @@ from nao_testbed.experiments.common.signals import (
     exit_status,
     stop_reason,
 )
-from nao_testbed.experiments.heat.logs.observations import read_recording
 from nao_testbed.experiments.server.naoqi.memory.store import Memory
 from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.experiments.server.naoqi.naoqi_server import NaoqiServer

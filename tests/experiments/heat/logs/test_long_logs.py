@@ -9,15 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nao_testbed.experiments.heat.logs import tables
+from nao_testbed.experiments.heat.logs import csv_tables as tables
 from nao_testbed.experiments.heat.logs.bags import (
     BagTable,
     MessageBlock,
     MessageLayout,
 )
+from nao_testbed.experiments.heat.logs.csv_tables import LongCsvTable, read_csv
 from nao_testbed.experiments.heat.logs.log import read_log
 from nao_testbed.experiments.heat.logs.record import LONG_ROWS, Log
-from nao_testbed.experiments.heat.logs.tables import LongCsvTable, read_csv
 from nao_testbed.experiments.heat.xray.standing import find_standing
 from nao_testbed.models import BadInput, Robot
 from studies import log_writers as writers
