@@ -71,7 +71,7 @@ def replay_command(
     ] = None,
 ) -> None:
     """Feed the sensor data of a run or a log to controllers; compare their outputs."""
-    from nao_testbed.experiments.regression.replay import (  # noqa: PLC0415
+    from nao_testbed.experiments.regression.replay.replay import (  # noqa: PLC0415
         ReplayCfg,  # heavy
         run_replay_command,  # heavy
     )

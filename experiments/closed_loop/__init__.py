@@ -4,7 +4,6 @@ loop                one robot under one controller that holds a posture
 controller_failure  errors of controllers, with file and line
 recording           contents of a run's folder
 robot_source        a simulator or a recording, by configuration
-observations        logs as recordings that can be replayed
 trial               one robot under one controller from start to end
 fast_forward        integration of heat without physics while the robot stands still
 """

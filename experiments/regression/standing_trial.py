@@ -24,8 +24,8 @@ from nao_testbed.controllers.interface.checked import check_value
 from nao_testbed.experiments.closed_loop.trial_result import TrialResult
 from nao_testbed.experiments.regression import verdicts
 from nao_testbed.experiments.regression.monitored_controller import Decisions, StepTimes
-from nao_testbed.experiments.regression.replay import ReplayCfg, open_recording
-from nao_testbed.experiments.regression.replay_answers import collect_answers
+from nao_testbed.experiments.regression.replay.answers import collect_answers
+from nao_testbed.experiments.regression.replay.replay import ReplayCfg, open_recording
 from nao_testbed.experiments.regression.setting import StandingCfg
 from nao_testbed.experiments.regression.verdicts import TickTimes, tick_times
 from nao_testbed.models import BadInput, UnknownName

@@ -3,7 +3,6 @@
 signals        our names of columns, and their units
 dialects.yaml  the names of other programs
 columns        assignment of columns to signals
-packed         bytes and text of a file, also of a compressed one
 tables         tables of Parquet, JSON and data sets
 csv_tables     tables of CSV files
 bags           tables of ROS bags

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nao_testbed.experiments.heat.logs.bags import JOINT_FIELDS
-from nao_testbed.experiments.heat.logs.packed import open_log, text_of
 from nao_testbed.experiments.heat.logs.record import Repair
 from nao_testbed.experiments.heat.logs.tables import (
     LogTable,
@@ -27,6 +26,7 @@ from nao_testbed.experiments.heat.logs.tables import (
     times_of,
 )
 from nao_testbed.models import BadInput
+from nao_testbed.models.files.packed import open_log, text_of
 from nao_testbed.models.values import FloatArray, number_of
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -115,8 +115,7 @@ def _read_rows(path: Path) -> tuple[list[str], _Rows, list[Repair]]:
         units = body.pop(0)[1]
         header = [f"{n} [{u.strip()}]" for n, u in zip(header, units, strict=True)]
     if len(body) > 1 and len(body[-1][1]) < len(header):
-        what = f"the last row, line {body.pop()[0]}, is incomplete: left out"
-        repairs.append(Repair(kind="missing", rows=1, what=what))
+        repairs.append(_cut_row(body.pop()[0]))
     for number, cells in body:
         if len(cells) != len(header):
             raise BadInput(
@@ -124,6 +123,11 @@ def _read_rows(path: Path) -> tuple[list[str], _Rows, list[Repair]]:
                 "the header; give every row as many."
             )
     return *_without_list_cells(path, header, body), repairs
+
+
+def _cut_row(line: int) -> Repair:
+    what = f"the last row, line {line}, is incomplete: left out"
+    return Repair(kind="missing", rows=1, what=what)
 
 
 def _separator(line: str) -> str:
@@ -320,6 +324,7 @@ class CsvTable:
 LONG_BYTES = 20_000_000
 """Size above which a plain CSV file is read by pyarrow, in blocks."""
 BLOCK_BYTES = 500_000
+LAST_BYTES = 100_000
 CLOCK = 0.7
 """Share of rows in which a clock advances; its column keeps double precision."""
 
@@ -360,6 +365,12 @@ class LongCsvTable:
         cells = dict(zip(names, self._first, strict=True))
         numeric = [n for n, c in cells.items() if c.lower() in MISSING or _is_number(c)]
         kinds = dict.fromkeys(names, pa.string()) | dict.fromkeys(numeric, pa.float64())
+        bad: list[str] = []
+
+        def skip(row: pacsv.InvalidRow) -> str:
+            bad.append(row.text)
+            return "skip"
+
         reader = pacsv.open_csv(
             path,
             pacsv.ReadOptions(
@@ -368,7 +379,11 @@ class LongCsvTable:
                 block_size=BLOCK_BYTES,
                 use_threads=False,
             ),
-            pacsv.ParseOptions(delimiter=separator, ignore_empty_lines=False),
+            pacsv.ParseOptions(
+                delimiter=separator,
+                ignore_empty_lines=False,
+                invalid_row_handler=skip,
+            ),
             pacsv.ConvertOptions(
                 column_types=kinds,
                 include_columns=numeric,
@@ -377,7 +392,8 @@ class LongCsvTable:
                 ],
             ),
         )
-        block = np.empty((len(numeric), _count_lines(path)), np.float32)
+        count, last = _count_lines(path)
+        block = np.empty((len(numeric), count), np.float32)
         self._columns: dict[str, NDArray[Any]] = {}
         n = 0
         for batch in reader:
@@ -391,6 +407,10 @@ class LongCsvTable:
                     self._columns[name] = whole
                 self._columns[name][n:to] = values
             n = to
+        if bad:
+            if bad != [last] or last.count(separator) >= len(names) - 1:
+                raise ValueError(bad[0])
+            self.repairs = (_cut_row(n + 2),)
         self._columns = {name: values[:n] for name, values in self._columns.items()}
         self.lines = range(2, 2 + n)
 
@@ -413,11 +433,15 @@ class LongCsvTable:
         return self._first[self.names.index(name)]
 
 
-def _count_lines(path: Path) -> int:
-    with path.open("rb") as file:
-        return 1 + sum(
-            part.count(b"\n") for part in iter(partial(file.read, 1 << 20), b"")
-        )
+def _count_lines(path: Path) -> tuple[int, str]:
+    """Return the number of lines of a file, and the text of the last one."""
+    n, end = 1, b""
+    with open_log(path) as file:
+        for part in iter(partial(file.read, 1 << 20), b""):
+            n += part.count(b"\n")
+            end = (end + part)[-LAST_BYTES:]
+    lines = end.decode("utf-8", "replace").splitlines()
+    return n, lines[-1] if lines else ""
 
 
 def _is_number(cell: str) -> bool:

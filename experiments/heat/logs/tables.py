@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nao_testbed.experiments.heat.logs.packed import (
+from nao_testbed.experiments.heat.logs.record import Repair
+from nao_testbed.models import BadInput
+from nao_testbed.models.files import read_text
+from nao_testbed.models.files.packed import (
     open_log,
     packing_of,
     read_data,
     text_of,
 )
-from nao_testbed.experiments.heat.logs.record import Repair
-from nao_testbed.models import BadInput
-from nao_testbed.models.files import read_text
 from nao_testbed.models.values import FloatArray
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from typing import TextIO
 
 import numpy as np
 
-from nao_testbed.experiments.closed_loop.observations import read_recording
 from nao_testbed.experiments.closed_loop.recording import base_pose_of
 from nao_testbed.experiments.closed_loop.trial import TrialCfg
 from nao_testbed.experiments.closed_loop.warm_up import (
@@ -23,6 +22,7 @@ from nao_testbed.experiments.common.signals import (
     exit_status,
     stop_reason,
 )
+from nao_testbed.experiments.regression.replay.observations import read_recording
 from nao_testbed.experiments.server.naoqi.memory.store import Memory
 from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.experiments.server.naoqi.naoqi_server import NaoqiServer

@@ -11,12 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 from nao_testbed.experiments.cli import app
-from nao_testbed.experiments.closed_loop.observations import read_recording
 from nao_testbed.experiments.heat.identification.identify import IdentifyCfg, identify
 from nao_testbed.experiments.heat.logs.columns import read_map
 from nao_testbed.experiments.heat.logs.log import read_log
 from nao_testbed.experiments.heat.xray.standing import Standing, find_standing
-from nao_testbed.experiments.regression.replay import (
+from nao_testbed.experiments.regression.replay.observations import read_recording
+from nao_testbed.experiments.regression.replay.replay import (
     ReplayCfg,
     open_recording,
     replay_controllers,

@@ -57,7 +57,7 @@ def test_a_csv_file_read_in_blocks_gives_the_same_log(
     ("text", "message"),
     [
         ("time_s,q.a\n0,1\n" + "1,2\n" * 9000 + "2,oops\n", r":9003: .*'oops'"),
-        ("time_s,q.a\n0,1\n" + "1,2\n" * 9000 + "2\n", r":9003: 1 cells"),
+        ("time_s,q.a\n0,1\n" + "1,2\n" * 9000 + "2\n", None),
         ("time_s,q.a\n0,\n1,2\n", None),
         ("\ufefftime_s;q.a\n0,5;1,5\n1,5;2,5\n", None),
         ("# made by hand\ntime_s,q.a\n0,1\n1,2\n", None),

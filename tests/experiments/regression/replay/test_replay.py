@@ -25,14 +25,14 @@ from nao_testbed.experiments.closed_loop.robot_source import (
     robot_source,
 )
 from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD
-from nao_testbed.experiments.regression.replay import (
+from nao_testbed.experiments.regression.replay.answers import Answers, compare
+from nao_testbed.experiments.regression.replay.replay import (
     OpenRecording,
     ReplayCfg,
     open_recording,
     replay_controllers,
 )
-from nao_testbed.experiments.regression.replay_answers import Answers, compare
-from nao_testbed.experiments.regression.replay_tables import replay_tables
+from nao_testbed.experiments.regression.replay.tables import replay_tables
 from nao_testbed.experiments.scenarios.playing.runner import run_scenario
 from nao_testbed.experiments.scenarios.reading.load import load_scenario
 from nao_testbed.models import BadInput, Robot, TestbedError, load_robot

@@ -19,14 +19,14 @@ from nao_testbed.controllers.interface.controller import (
 from nao_testbed.controllers.interface.robot_interface import Observation
 from nao_testbed.experiments.closed_loop.fast_forward import FastForwardCfg
 from nao_testbed.experiments.closed_loop.trial import TrialCfg, run_trial
-from nao_testbed.experiments.regression.replay import (
+from nao_testbed.experiments.regression.replay.answers import ReplayResult, ShiftAnswers
+from nao_testbed.experiments.regression.replay.replay import (
     ReplayCfg,
     open_recording,
     replay_controllers,
     write_answers,
 )
-from nao_testbed.experiments.regression.replay_answers import ReplayResult, ShiftAnswers
-from nao_testbed.experiments.regression.replay_tables import replay_tables
+from nao_testbed.experiments.regression.replay.tables import replay_tables
 from nao_testbed.experiments.scenarios.playing.runner import run_scenario
 from nao_testbed.experiments.scenarios.reading.load import load_scenario
 from nao_testbed.models import Robot, default_robot_folder

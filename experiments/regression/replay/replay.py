@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 
 from nao_testbed.controllers.registry import make_controller
-from nao_testbed.experiments.closed_loop.observations import read_recording
 from nao_testbed.experiments.closed_loop.warm_up import warn_if_compiling
 from nao_testbed.experiments.common.options import (
     check_json_file,
@@ -24,7 +23,7 @@ from nao_testbed.experiments.common.options import (
     write_json,
 )
 from nao_testbed.experiments.common.progress import console_for, share_bars
-from nao_testbed.experiments.regression.replay_answers import (
+from nao_testbed.experiments.regression.replay.answers import (
     RECORDED,
     Answers,
     RecordedRun,
@@ -33,7 +32,8 @@ from nao_testbed.experiments.regression.replay_answers import (
     collect_answers,
     compare,
 )
-from nao_testbed.experiments.regression.replay_tables import replay_tables
+from nao_testbed.experiments.regression.replay.observations import read_recording
+from nao_testbed.experiments.regression.replay.tables import replay_tables
 from nao_testbed.models import BadInput, TestbedError
 from nao_testbed.models.files import write_text
 from nao_testbed.sim.recording.channels import LIMITS, SHIFT, channel_of
@@ -221,7 +221,7 @@ def write_answers(
         BadInput: a file cannot be written.
         RecordingError: a file cannot be completed, for example on a full disk.
     """
-    from nao_testbed.experiments.regression.replay_tables import write_replay_figure  # noqa: PLC0415  # matplotlib
+    from nao_testbed.experiments.regression.replay.tables import write_replay_figure  # noqa: PLC0415  # matplotlib
 
     robot, time_s = recording.observations.robot, recording.observations.time_s
     channels = [channel_of(robot, LIMITS, exact=True)]

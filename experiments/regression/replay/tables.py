@@ -21,7 +21,7 @@ from nao_testbed.experiments.common.drawing.style import (
     save_figure,
     time_axis,
 )
-from nao_testbed.experiments.regression.replay_answers import (
+from nao_testbed.experiments.regression.replay.answers import (
     ControllerAnswers,
     RecordedRun,
     ReplayResult,
