@@ -38,6 +38,9 @@ from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.recording.channels import TIME_COLUMN
 from nao_testbed.sim.recording.run_folder import read_run
 
+LOG_ENDINGS = frozenset({".csv", ".parquet", ".jsonl", ".gz", ".mcap", ".bag", ".db3"})
+"""Endings of files by which a folder of logs is recognised."""
+
 
 def read_log(
     source: Path | str, robot: Robot | None = None, entries: Sequence[str] = ()
@@ -72,7 +75,7 @@ def table_of(path: Path) -> LogTable:
             raise BadInput(f"{path} has no data/**/*.parquet; give a whole data set.")
         return read_data_set(path, files)
     if path.is_dir():
-        logs = sorted(one.name for one in path.glob("*.*") if one.is_file())
+        logs = sorted(one.name for one in path.iterdir() if one.suffix in LOG_ENDINGS)
         if logs and not (path / "meta.json").is_file():
             raise BadInput(
                 f"{path} is a folder with {listed(logs, 5)}, not a run folder; give "

@@ -134,7 +134,7 @@ def test_the_quick_score_equals_the_full_one(
     width[sorted(off)] = np.hypot(width[sorted(off)], SPREAD_RAD)
     rest = [k for k in range(len(width)) if k not in off]
     wide = np.array([*sorted(off), *rest])[np.newaxis, :8]
-    quick = linear.scores(width[np.newaxis], wide)[0]
+    quick = linear.scores(width[np.newaxis], wide)[0, 0]
     assert_allclose(quick, linear.weigh(width).score, rtol=1e-6, atol=1e-4)
 
 
@@ -306,7 +306,7 @@ def test_exchanged_legs_name_no_joint(
     found = replace(found, column_faults=faults)
     assert faults[0].probability > 0.99
     assert not found.named
-    assert "legs are probably exchanged in this log (100%)" in headline(found)
+    assert "exchanged in this log (probability 100%)" in headline(found)
     assert "columns of the file are probably wrong" in str(found.advice)
     assert sum(one.percent for one in found.verdict.hypotheses) == 100
     rows = [row.cells[:2] for row in suspects_table(found).rows]
