@@ -31,7 +31,7 @@ def test_bench_takes_other_controllers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("columns", [60, 80, 160])
-def test_the_bench_shows_what_it_measures(
+def test_the_bench_shows_progress(
     monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
     def measured(cfg: BenchCfg, on_stage: Callable[[str], None]) -> BenchResult:

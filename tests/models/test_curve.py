@@ -53,7 +53,7 @@ def test_a_cubic_is_monotone_between_keyframes(frames: Keyframes) -> None:
 
 
 @given(frames=keyframes(3))
-def test_inner_slopes_are_those_of_pchip(frames: Keyframes) -> None:
+def test_inner_slopes_match_pchip(frames: Keyframes) -> None:
     times, angles = frames
     with np.errstate(all="ignore"):  # SciPy divides where a chord is level
         theirs = PchipInterpolator(times, angles).derivative()(times)
@@ -71,7 +71,7 @@ def test_pchip_has_nonzero_velocity_at_the_ends() -> None:
 
 
 @given(frames=keyframes())
-def test_samples_are_those_of_scipys_hermite_spline(frames: Keyframes) -> None:
+def test_samples_match_scipys_hermite_spline(frames: Keyframes) -> None:
     times, angles = frames
     at = np.linspace(times[0], times[-1], 101)
     oracle = CubicHermiteSpline(times, angles, slopes_at_keyframes(times, angles))

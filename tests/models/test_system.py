@@ -63,7 +63,7 @@ def test_a_secret_is_written_without_file_modes(
     assert path.read_text("utf-8") == "two"
 
 
-def test_processors_are_those_that_this_process_may_use() -> None:
+def test_processors_are_those_available_to_this_process() -> None:
     assert 1 <= system.processors() <= len(os.sched_getaffinity(0))
 
 

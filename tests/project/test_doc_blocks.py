@@ -265,7 +265,7 @@ def make_desk(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", RUN_PAGES)
-def test_the_commands_of_a_page_print_what_it_shows(
+def test_the_commands_of_a_page_print_its_output(
     page: str, make_desk: Callable[[Iterable[str]], Path]
 ) -> None:
     typed = [(block, command) for block, command in RUN if block.page == page]
@@ -296,7 +296,7 @@ def run_block(block: Block, names: dict[str, object]) -> str:
 
 @pytest.mark.slow(covers=True)
 @pytest.mark.parametrize("page", PYTHON_PAGES)
-def test_the_code_of_a_page_prints_what_it_shows(
+def test_the_code_of_a_page_prints_its_output(
     page: str,
     make_desk: Callable[[Iterable[str]], Path],
     monkeypatch: pytest.MonkeyPatch,
@@ -353,7 +353,7 @@ READ_ELSEWHERE: Mapping[str, str] = MappingProxyType(
 
 
 def test_the_workflow_runs_existing_commands() -> None:
-    """It installs the locks and runs pytest with valid options."""
+    """The workflow installs the locks and runs pytest with valid options."""
     (block,) = [one for one in all_blocks("yaml") if one.page == WORKFLOW]
     steps = YAML(typ="safe").load(block.text)["jobs"]["test"]["steps"]
     lines = [step["run"] for step in steps if "run" in step]

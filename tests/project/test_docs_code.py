@@ -103,7 +103,7 @@ USER_PAGES = sorted(
     for page in (ROOT / "docs").glob(f"{folder}*.md")
 )
 MOST_WORDS = 1500
-"""Of a page for users; protocols and histories are in `docs/measured/`."""
+"""Words of a user page; protocols and histories are in `docs/measured/`."""
 
 
 def test_a_page_for_users_is_short() -> None:

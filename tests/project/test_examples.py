@@ -24,7 +24,7 @@ def test_readme_lists_every_lesson_once() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_example_runs_and_says_something(example: Path, tmp_path: Path) -> None:
+def test_example_runs_and_prints(example: Path, tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, str(example)],
         cwd=tmp_path,

@@ -92,7 +92,7 @@ def test_our_command_runs_there(here: Path, path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_checkout_without_links_works(tmp_path: Path) -> None:
-    """As on Windows, where git writes a link as a file with its target."""
+    """On Windows git writes a link as a file with its target."""
     face = tmp_path / "src" / "nao_testbed"
     face.mkdir(parents=True)
     for name in ("__init__.py", "__init__.pyi"):

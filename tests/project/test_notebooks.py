@@ -54,8 +54,8 @@ def test_notebook_is_kept_with_small_outputs(path: Path) -> None:
 
 
 @each_notebook
-def test_notebook_tells_a_story(path: Path) -> None:
-    """It starts with a title; at most two code cells follow each other."""
+def test_notebook_has_title_and_text_between_code(path: Path) -> None:
+    """The first cell is a title; at most two code cells follow each other."""
     cells = read(path)["cells"]
     kinds = "".join(cell["cell_type"][0] for cell in cells)
     assert "".join(cells[0]["source"]).startswith("# ")

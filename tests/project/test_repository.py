@@ -180,7 +180,7 @@ def test_ruff_reports_text_without_encoding(code: str, is_found: bool) -> None:
 
 
 def test_make_enables_encoding_warnings_in_tests(tmp_path: Path) -> None:
-    """It covers subprocess output, which ruff does not check."""
+    """The warnings cover subprocess output, which ruff does not check."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert "STRICT := PYTHONWARNDEFAULTENCODING=1\n" in makefile
     assert len(re.findall(r"/pytest --quiet", makefile)) == 2
@@ -206,7 +206,7 @@ def test_lock_pins_all_dependencies(
         assert wanted[name].specifier.contains(pinned[name]), "run `make lock`"
 
 
-def test_there_is_one_engine_everywhere_and_pybullet_where_it_has_wheels(
+def test_each_system_has_one_engine_pybullet_if_available(
     project: dict[str, Any], pinned_to_run: dict[str, Version], place: dict[str, str]
 ) -> None:
     """The fork has the module of `pybullet`: never both."""
@@ -225,7 +225,7 @@ def test_the_runtime_lock_has_no_developer_tools(
     pinned_to_run: dict[str, Version],
     place: dict[str, str],
 ) -> None:
-    """It has all user extras; shared packages have one version."""
+    """The lock has all user extras; shared packages have one version."""
     extras = dict(project["optional-dependencies"])
     for_tests = [
         line for name in ("dev", "docs", "reference") for line in extras.pop(name)
@@ -296,7 +296,7 @@ def test_every_cited_source_is_in_the_references() -> None:
     assert not unknown, "add these keys to REFERENCES.md"
 
 
-def test_ci_runs_what_make_test_all_runs() -> None:
+def test_ci_runs_the_tests_of_make_test_all() -> None:
     script = ROOT / ".ci" / "run"
     assert script.stat().st_mode & 0o100, "not executable"
     assert script.read_text(encoding="utf-8").rstrip().endswith("make test-all")

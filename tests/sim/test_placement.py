@@ -150,7 +150,7 @@ def test_every_posture_is_placed_on_the_ground(
 def test_every_posture_rests_on_the_ground(
     nao: Robot, simulate: Simulate, posture: str
 ) -> None:
-    """It neither penetrates nor floats, and the same links carry it after 3 s."""
+    """No link penetrates, and the same links carry the robot after 3 s."""
     sim = simulate(nao, SimulationCfg(), posture)
     assert abs(sim.engine.clearance()) < CLEARANCE
     sim.step(3000)

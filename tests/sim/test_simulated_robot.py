@@ -131,7 +131,7 @@ def test_another_seed_changes_readings_but_not_the_state(
 
 @pytest.mark.parametrize("settled", [200, 207])  # within a heating period, too
 @pytest.mark.parametrize("kind", ["torque", "pybullet"])
-def test_a_restored_run_goes_on_bit_for_bit(
+def test_a_restored_run_continues_bit_for_bit(
     nao: Robot, simulate: Simulate, settled: int, kind: str
 ) -> None:
     """Sensor noise, heat and protection included, after any number of steps."""
@@ -230,7 +230,7 @@ def test_a_command_of_another_shape_is_refused(
 
 
 @pytest.mark.requirement("ST-22")
-def test_what_was_written_is_read_back(walker: SimulatedRobot) -> None:
+def test_written_commands_are_read_back(walker: SimulatedRobot) -> None:
     kept = walker.read()
     stiffness = np.linspace(0.1, 1.0, 6)
     walker.write(Command(stiffness=stiffness))

@@ -220,7 +220,7 @@ def test_heat_at_a_stop_is_quadratic_in_limit(nao: Robot, simulate: Simulate) ->
 def test_the_engine_servo_is_less_symmetric(
     nao: Robot, simulate: Simulate, ideal: SimulatedRobot
 ) -> None:
-    """It respects its limits; left and right differ by tenths of a N·m, as documented.
+    """Limits are respected; left and right differ by tenths of a N·m, as documented.
 
     Measured: 0.2 N·m at the knees, 0.004 with the torque servo. The test only
     checks that the torque servo is better.

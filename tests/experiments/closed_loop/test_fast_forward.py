@@ -26,7 +26,7 @@ from nao_testbed.sim.thermal import HeatingCfg, make_heating
 
 CFG = FastForwardCfg()
 TEMPERATURE_PERIOD_S = 1.0
-"""Of the NAO's sensors: a protection sees a temperature this late at most."""
+"""Period of the NAO's temperature sensors, the maximum delay of a protection."""
 JUMP_STEP_S = 1.0
 """Heat is advanced by this much between two looks at the protection."""
 ATOL_ROW_K = 2e-5  # rows keep seven digits

@@ -17,7 +17,7 @@ STAND = f"heat --robot {TWO_LEG} --posture Stand --gear-friction 0 --minutes 0.0
 def test_a_policy_is_a_robot_of_the_heat_experiment(
     here: Path, nao_testbed: Run
 ) -> None:
-    """It runs alone without --controllers; table, JSON and folder have a short name."""
+    """Runs alone without --controllers; table, JSON and folder have a short name."""
     done = nao_testbed(
         f"{STAND} --policy {balance(here)} --action-delay 0.001 --json out.json"
     )

@@ -53,7 +53,7 @@ def test_a_leg_sums_its_five_joints_and_no_other(rises: list[float]) -> None:
 
 
 @pytest.mark.requirement("ST-24")
-def test_the_published_numbers_are_those_of_the_document() -> None:
+def test_the_published_numbers_match_the_document() -> None:
     """Figures 4a to 5b: end temperatures and sums of rises, without and with."""
     without, with_method = PUBLISHED["fixed"], PUBLISHED["smart"]
     assert without.end_degc == {"RHipPitch": 60.0, "LAnklePitch": 80.0}

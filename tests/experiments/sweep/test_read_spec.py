@@ -129,7 +129,7 @@ def test_a_payload_is_a_grid_or_drawn_and_0_is_none(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("ST-27")
 def test_an_obstacle_is_a_grid_or_drawn_and_none_is_none(tmp_path: Path) -> None:
-    """It must be clear of the robot in the postures of the file."""
+    """An obstacle must be clear of the robot in the postures of the file."""
     table = "0.3,0.6,0.02@0.27,0,0.3"
     text = f"{LEAST}posture: Stand\nobstacles: {{table: [none, '{table}']}}\n"
     without, there = spec_of(tmp_path, text).trials()

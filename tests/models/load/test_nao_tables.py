@@ -50,7 +50,7 @@ def test_each_sole_has_four_force_sensors_that_are_contact_candidates(
 
 
 @pytest.mark.parametrize("name", robot_names())
-def test_urdf_is_what_the_tables_write(name: str) -> None:
+def test_urdf_matches_the_tables(name: str) -> None:
     robot = load_robot(name)
     assert robot.urdf.read_text("utf-8") == write_urdf(robot.folder, name), (
         f"run: python -m nao_testbed.models.load.write_urdf models/{name}"

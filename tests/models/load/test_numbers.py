@@ -90,7 +90,7 @@ def test_an_unreadable_number_is_rejected_with_its_line(
         ("<robot ", '<!DOCTYPE robot [<!ENTITY a "0 0.05 0">]>\n<robot '),
     ],
 )  # fmt: skip
-def test_pinocchio_reads_what_the_engines_read(
+def test_pinocchio_reads_the_same_model_as_the_engines(
     tmp_path: Path, two_leg: Robot, old: str, new: str
 ) -> None:
     """Pinocchio's own reader drops masses and shapes, or rejects the file."""
@@ -110,7 +110,7 @@ def test_pinocchio_reads_what_the_engines_read(
     assert shapes == plain
 
 
-def test_what_pinocchio_refuses_is_bad_input(tmp_path: Path) -> None:
+def test_a_model_rejected_by_pinocchio_is_bad_input(tmp_path: Path) -> None:
     robot = load_robot(spoilt(tmp_path, AXIS, f"{AXIS}<dynamics/>"))
     with pytest.raises(BadInput, match=r"Pinocchio rejects .*two_leg\.urdf"):
         build_model(robot)

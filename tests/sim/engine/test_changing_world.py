@@ -100,7 +100,7 @@ def test_a_push_at_the_centre_of_mass_gives_its_momentum(nao: Robot) -> None:
 
 @pytest.mark.parametrize("name", ["pybullet", "mujoco"])
 def test_a_pending_push_is_part_of_a_snapshot(nao: Robot, name: EngineName) -> None:
-    """It acts once after each restore; a push after the snapshot does not act."""
+    """The push acts once after each restore; one after the snapshot does not act."""
     engine = make_engine(nao, WorldCfg(engine=name, gravity=0.0))
     try:
         engine.place(nao.posture("Stand").angles, np.array([0.0, 0.0, 2.0]), UP)

@@ -103,7 +103,7 @@ def test_a_push_gives_the_momentum_of_its_force_once(nao: Robot) -> None:
 
 @pytest.mark.parametrize("link", ["torso", "l_ankle", "Head"])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_push_and_torques_accelerate_the_robot_as_pinocchio_says(
+def test_push_and_torque_accelerations_match_pinocchio(
     nao: Robot, link: str, seed: int
 ) -> None:
     """At rest and weightless: (M + diag J N²) a = S τ + Jᵀ w."""

@@ -258,7 +258,7 @@ def test_a_box_survives_writing_and_reading(
 
 
 def test_fifty_boxes_around_a_robot_restore(simulate: Simulate, nao: Robot) -> None:
-    """It continues from a snapshot bit for bit."""
+    """The run continues from a snapshot bit for bit."""
     angles = np.linspace(0.0, 2.0 * np.pi, 50, endpoint=False)
     ring = [
         Obstacle.at(f"post {k}", f"0.05,0.05,0.5@{np.cos(a):.3f},{np.sin(a):.3f},0.25")

@@ -54,7 +54,7 @@ def middle_pose(robot: Robot, rng: np.random.Generator) -> FloatArray:
     return q
 
 
-def test_torques_are_those_of_rotors_in_links_less_those_in_joints(
+def test_torques_equal_rotors_in_links_minus_rotors_in_joints(
     robot: Robot,
 ) -> None:
     """Compare with Pinocchio at random velocities and accelerations."""
@@ -90,9 +90,7 @@ def test_torques_are_those_of_rotors_in_links_less_those_in_joints(
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_torque_accelerates_joints_and_base_as_pinocchio_says(
-    robot: Robot, seed: int
-) -> None:
+def test_joint_and_base_accelerations_match_pinocchio(robot: Robot, seed: int) -> None:
     """Weightless, from rest: (M + diag J N²) a = S τ, once the estimate has settled."""
     rng = np.random.default_rng(seed)
     joints = middle_pose(robot, rng)

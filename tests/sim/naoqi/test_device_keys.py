@@ -106,7 +106,7 @@ def test_joints_on_one_motor_share_the_values_of_its_key() -> None:
     assert seen.q[NAO.joint_index("RHipYawPitch")] == -0.3
 
 
-def test_velocities_are_those_of_the_angles_over_the_robots_clock() -> None:
+def test_velocities_are_angle_differences_over_robot_time() -> None:
     found = values_at_rest()
     keys = settled(found)
     np.testing.assert_array_equal(observed(keys, found, 1.0).v, 0.0)

@@ -61,7 +61,7 @@ def _times(duration_s: float, start_s: float = 0.02) -> np.ndarray:
     return start_s + 0.02 * np.arange(round(duration_s / 0.02))
 
 
-def test_a_run_names_the_commit_of_its_source_where_there_is_one() -> None:
+def test_a_run_names_the_commit_of_its_source_if_available() -> None:
     assert bool(_meta().commit) is (ROOT / ".git").exists()
 
 

@@ -42,7 +42,7 @@ def test_thinning_loses_no_heat(steps: list[float], step_s: float) -> None:
     assert set(thin.time_s) <= set(record.time_s)
 
 
-def test_a_part_is_what_lies_between_two_times() -> None:
+def test_a_part_covers_the_rows_between_two_times() -> None:
     record = HeatRecord(time_s=TIME, degc=DEGC, mean_square_current=np.arange(5.0))
     part = record.part(begin_s=1.0, end_s=5.0)
     assert_allclose(part.time_s, [1, 2, 3, 4, 5])

@@ -278,7 +278,7 @@ CHECK_VALUES = (
     (2, 0.5, 0.65, (40, 36), None),
     (2, 1.0, 2.61, (99, 81), 346),
 )
-"""Of an hour at 25 °C: motor, torque in N·m, power in W, temperatures of winding and
+"""One hour at 25 °C: motor, torque in N·m, power in W, temperatures of winding and
 housing in the end in °C, and the second in which the winding has 76 °C."""
 
 

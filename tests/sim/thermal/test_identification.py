@@ -77,7 +77,7 @@ def test_intervals_have_their_stated_coverage() -> None:
 
 
 def test_interval_width_matches_the_scatter() -> None:
-    """Also for λ, whose error depends on the correlated errors of R/C and λ/C."""
+    """λ included: its error depends on the correlated errors of R/C and λ/C."""
     rng = np.random.default_rng(5)
     exact = made_record(Truth(), TWO_LOADS, 4.0, 30.0)
     values, halves = [], []

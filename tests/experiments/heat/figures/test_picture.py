@@ -168,7 +168,7 @@ def test_a_robot_rejected_by_pybullet_is_drawn(two_leg: Robot, tmp_path: Path) -
 def test_the_picture_needs_no_engine_but_mujoco(
     two_leg: Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It equals the picture with link poses from PyBullet."""
+    """The picture equals the one with link poses from PyBullet."""
     pytest.importorskip("mujoco", reason="nao-testbed[mujoco] is not installed")
     expected = view_robot(two_leg, "Stand", HEIGHT)
     monkeypatch.setattr(

@@ -13,7 +13,7 @@ from tests.controllers.policies.python_policy import HOLD
 
 
 @pytest.mark.parametrize(("controller", "kp"), [("policy", 30.0), ("fixed", None)])
-def test_the_gains_are_those_of_the_runs_policy(
+def test_the_gains_match_the_policy_of_the_run(
     controller: str, kp: float | None, two_leg: Robot, tmp_path: Path
 ) -> None:
     (tmp_path / "hold.py").write_text(HOLD, encoding="utf-8")
