@@ -74,7 +74,7 @@ def made(nao: Robot, spec: str) -> Controller:
 def test_every_controller_follows_the_protocol(
     nao: Robot, observe: Observe, made: Controller
 ) -> None:
-    """It only reads the observation, and its outputs are copies."""
+    """A controller only reads the observation, and its outputs are copies."""
     observation = observe(nao)
     before = copy.deepcopy(observation)
     limits = made.step(observation)

@@ -30,7 +30,7 @@ class Switched(FixedStiffness):
 
 
 class Halved(ControllerWrapper):
-    """Wrapper with an attribute of its own."""
+    """Wrapper that adds an attribute."""
 
     _factor = 0.5
 

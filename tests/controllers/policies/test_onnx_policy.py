@@ -187,7 +187,7 @@ def test_invalid_file_gives_a_one_sentence_error(
 
 
 @pytest.mark.parametrize("content", [b"", b"not a network", b"\x08\x07" * 100])
-def test_file_that_is_no_network_gives_a_one_sentence_error(
+def test_invalid_network_file_gives_a_one_sentence_error(
     content: bytes, tmp_path: Path
 ) -> None:
     path = tmp_path / "net.onnx"

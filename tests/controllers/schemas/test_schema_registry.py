@@ -53,7 +53,7 @@ def point(name: str, value: str) -> EntryPoint:
 
 
 @pytest.fixture(autouse=True)
-def _this_module_can_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+def _importable_module(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "a_foreign_package", sys.modules[HERE])
 
 

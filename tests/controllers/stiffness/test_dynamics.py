@@ -272,7 +272,7 @@ def test_point_on_unknown_link_is_rejected(nao: Robot) -> None:
 def test_carried_mass_adds_weight_and_moves_the_com(
     nao: Robot,
 ) -> None:
-    """Its gravity torques equal those of an external force at the same point."""
+    """The added gravity torques equal those of a force at the same point."""
     q, up, _ = random_case(nao, 1)
     place = ExternalLoad(
         name="bag", link="l_gripper", position=(0.01, 0.02, -0.1), upward_newton=0.0

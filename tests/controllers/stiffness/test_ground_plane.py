@@ -78,7 +78,7 @@ def test_gyroscope_integrates_the_vertical_in_free_fall(
 @pytest.mark.requirement("ST-9")
 @settings(deadline=None, max_examples=30)
 @given(direction, direction)
-def test_the_accelerometer_corrects_with_its_time_constant(
+def test_accelerometer_corrects_with_its_time_constant(
     start: Sequence[float], goal: Sequence[float]
 ) -> None:
     """The error falls as exp(-t / T) once it is small."""

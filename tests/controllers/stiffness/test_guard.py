@@ -88,7 +88,7 @@ def pressed(cop_m: float) -> FloatArray:
     ],
     ids=["pitch", "roll"],
 )
-def test_a_push_lifts_the_limit_in_the_same_cycle(push: dict[str, Any]) -> None:
+def test_push_lifts_the_limit_in_the_same_cycle(push: dict[str, Any]) -> None:
     watch, guard = quiet()
     assert watch.see(**push) == 1.0
     assert guard.alarms == 1

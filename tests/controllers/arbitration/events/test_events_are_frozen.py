@@ -123,7 +123,7 @@ def test_listener_cannot_change_an_event_for_later_listeners() -> None:
     stage = LedgerSetup()
     checker, shares = TraceChecker(), []
 
-    def spoil(event: Event) -> None:
+    def modify(event: Event) -> None:
         if isinstance(event, Granted):
             event.shares.clear()  # type: ignore[attr-defined]
 
@@ -133,7 +133,7 @@ def test_listener_cannot_change_an_event_for_later_listeners() -> None:
 
     for event in stage.events:
         checker.see(event)
-    stage.ledger.listeners[:0] = [spoil]
+    stage.ledger.listeners[:0] = [modify]
     stage.ledger.listeners.extend([checker.see, hear])
     stage.owner("a")
     stage.take("a", "HeadYaw")

@@ -58,7 +58,7 @@ def test_request_for_absent_joints_times_out(nao: Robot) -> None:
 def test_same_behaviour_runs_with_and_without_legs(
     nao: Robot, body: str, *, steps: bool
 ) -> None:
-    """It greets with its arm, and walks two steps if the body has legs."""
+    """The greeting uses an arm, and walks two steps if the body has legs."""
     stage = stage_of(nao.with_body(body))
     stage.owners("greet")
     got = outcome_of(stage.ask("greet", "TTS", "Right arm", optional=("Legs",)))

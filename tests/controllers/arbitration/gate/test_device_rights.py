@@ -244,7 +244,7 @@ def test_shift_replaced_after_its_right_ended_is_rejected(
 
 @pytest.mark.requirement("I-14")
 def test_leaf_name_with_a_changing_hash_moves_nothing(world: World) -> None:
-    """It hashes like HeadYaw first, and like HeadPitch when the token is checked."""
+    """The name hashes like HeadYaw first, and like HeadPitch at the token check."""
     world.take("look", "HeadYaw")
     nod = world.take("nod", "HeadPitch")
     refused = world.gate.submit(nod, _ChangingName("HeadPitch"), 0.3)
@@ -480,19 +480,19 @@ def test_waiting_limit_is_granted_once_the_motor_holder_consents(
     look, speech = world.take("ann", "HeadYaw"), world.take("cat", "Speech")
     ledger.add_owner(Owner(name="coach"), 0)
 
-    def let(is_allowed: bool) -> None:
+    def permit(is_allowed: bool) -> None:
         if how == "consent":
             ledger.allow_limit(look, "coach", 0, is_allowed=is_allowed)
         else:
             ledger.entrust("coach", 0, is_entrusted=is_allowed)
 
-    let(True)
+    permit(True)
     wish = Request(owner="coach", resources=("Stiffness", "Speech"), timeout_s=1.0)
     ticket = ledger.request(wish, 0)
-    let(False)
+    permit(False)
     ledger.release(speech, 0)
     assert ledger.waiting == (ticket.number,)
-    let(True)
+    permit(True)
     assert ticket.outcome is not None
     assert ticket.outcome.is_granted
     assert not world.checker.finish()
@@ -516,7 +516,7 @@ def test_recall_takes_no_motor_that_was_not_lent(world: World) -> None:
 
 
 def test_motor_can_be_optional_next_to_its_stiffness(world: World) -> None:
-    """It is then in two units, or already implied by the essential limit."""
+    """The motor is in two units, or already implied by the essential limit."""
     world.ledger.add_owner(Owner(name="ann"), 0)
     for names in (("Stiffness", "HeadYaw"), ("HeadPitch",)):
         wish = Request(owner="ann", resources=("Speech",), optional=names)

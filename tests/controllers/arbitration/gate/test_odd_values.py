@@ -142,7 +142,7 @@ def test_invalid_value_is_rejected(shared: World, token: Token, name: str) -> No
 
 
 @pytest.mark.parametrize("tick", [True, 1.0, np.int64(1), "1", None])
-def test_flush_rejects_a_tick_that_is_no_int(nao: Robot, tick: Any) -> None:
+def test_flush_rejects_a_tick_that_is_not_an_int(nao: Robot, tick: Any) -> None:
     world = World.of(nao)
     token = world.take("look", "HeadYaw")
     world.gate.submit(token, "HeadYaw", 0.5)

@@ -52,7 +52,7 @@ def test_moving_joint_stops_when_its_authority_is_lost(
 
 
 def test_loaded_joint_keeps_its_set_point(world: World) -> None:
-    """Its lag supports the load: with less of it the leg would sag."""
+    """The lag supports the load: with less lag the leg would sag."""
     token = world.take("stand", "LKneePitch")
     world.gate.submit(token, "LKneePitch", 0.5)
     world.flush()
@@ -170,7 +170,7 @@ def test_cap_is_in_force_until_its_cause_ends(world: World, is_total: bool) -> N
         assert world.stiffness_of("HeadPitch") == commanded
     world.ledger.thaw("hotEngine", world.ledger.tick)
     world.flush()
-    last = 0.8 if is_total else 0.7  # it could not be commanded while frozen
+    last = 0.8 if is_total else 0.7  # not commanded while frozen
     assert world.stiffness_of("HeadYaw") == last, "the last command is restored"
 
 

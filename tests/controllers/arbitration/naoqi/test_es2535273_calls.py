@@ -182,7 +182,7 @@ def test_paused_owner_resumes_with_its_set_without_a_call(world: World) -> None:
 
 @pytest.mark.requirement("RM-33")
 def test_owner_without_a_service_can_take_resources(world: World) -> None:
-    """It gets no callbacks, as with the robot's own manager."""
+    """There are no callbacks then, as with the robot's own manager."""
     world.calls.waitForResource("HeadYaw", "sample", "onResource", 0)
     assert world.owners_of("HeadYaw") == ["sample"]
 
@@ -447,7 +447,7 @@ class Slow:
 
 @pytest.mark.requirement("RM-6", "RM-10")
 @pytest.mark.parametrize("parent", ["app", 7, ("app",), True])
-def test_parent_that_is_no_object_is_rejected(world: World, parent: object) -> None:
+def test_parent_must_be_an_object(world: World, parent: object) -> None:
     box = TreeObject("Hello")
     box.parent = parent  # type: ignore[assignment]
     with pytest.raises(BadInput, match=r"the parent of 'Hello' is .*give the object"):

@@ -132,11 +132,11 @@ def test_sequence_fails_with_its_child_or_continues(
 ) -> None:
     body = Body.of(robot)
     broken = Activation(schema="say", parameters={"text": "Hello"}, timeout_s=0.1)
-    body.hold("somebody else", "TTS")
+    body.hold("another owner", "TTS")
     hold = Activation(schema="hold", parameters={"for_s": 0.1}, needs=("Head",))
     body.begin("sequence", **sequence(broken, hold, on_failure=on_failure))
     body.until("sequence", State.SLEPT, 1.0)
-    assert ("TTS by somebody else" in body.runtime.view("sequence").error) is ends
+    assert ("TTS by another owner" in body.runtime.view("sequence").error) is ends
     started = [event.path for event in body.told(SchemaStarted)]
     assert ("sequence/hold" in started) is not ends
 

@@ -27,7 +27,7 @@ def turn(schema: Any) -> None:
 
 @pytest.mark.requirement("JD-1")
 def test_exception_without_text_ends_only_its_schema(nao: Robot) -> None:
-    """Its `__str__` raises; `step` must not."""
+    """The exception's `__str__` raises; `step` must not."""
 
     class Mute(Exception):
         def __str__(self) -> str:
@@ -46,7 +46,7 @@ def test_exception_without_text_ends_only_its_schema(nao: Robot) -> None:
 @pytest.mark.parametrize("method", ["ready", "iterate", "start", "arbitrate"])
 @pytest.mark.requirement("JD-1")
 def test_schema_that_raises_sleeps_alone(nao: Robot, method: str) -> None:
-    """Its sibling wins; its parent and the other roots continue."""
+    """The sibling wins; the parent and the other roots continue."""
 
     def ready(schema: Any) -> bool:
         if method == "ready":
@@ -167,13 +167,13 @@ def test_order_whose_end_raises_does_not_keep_others_running(nao: Robot) -> None
         for motion in ("wave", "nod", "bow"):
             schema.play(motion)
 
-    def breaks_off() -> None:
+    def raise_error() -> None:
         raise RuntimeError("broken by the test")
 
     stage = SchemaWorld.of(nao, actuation("plays", needs=("HeadYaw",), start=start))
     stage.begin("plays").slot(2)
     orders = stage.acts.orders
-    orders[0].end = breaks_off  # type: ignore[method-assign]
+    orders[0].end = raise_error  # type: ignore[method-assign]
     stage.runtime.sleep("plays", 2)
     assert [order.is_over for order in orders] == [False, True, True]
     assert [e.method for e in stage.told(SchemaFailed)] == ["the end of an order"]

@@ -28,7 +28,7 @@ def grown(
 
 
 def test_schema_that_wakes_children_without_end_fails_alone(nao: Robot) -> None:
-    """It wakes a new child in each slot; unlimited, there were 913 after 9 s."""
+    """One new child in each slot; unlimited, there were 913 after 9 s."""
     stage = grown(nao, actuation("many", iterate=numbered), 20)
     assert sum(path.startswith("many/") for path in stage.runtime.paths) == 3
     error = stage.runtime.view("many").error

@@ -188,7 +188,7 @@ def test_modulation_interrupts_a_motion_which_then_resumes(nao: Robot) -> None:
 
 
 @pytest.mark.parametrize("tick", [True, 1.0])
-def test_tick_that_is_no_int_is_rejected(nao: Robot, tick: int) -> None:
+def test_tick_that_is_not_an_int_is_rejected(nao: Robot, tick: int) -> None:
     play = Play(nao)
     play.slots(1)
     seen = play.line.robot.read()

@@ -35,7 +35,7 @@ class Turn(ActuationSchema[Turning]):
 
 @pytest.mark.requirement("JD-2", "JD-10")
 def test_finished_schema_needs_the_resources_of_its_next_task(nao: Robot) -> None:
-    """It is still awake but holds nothing: its new parameters apply."""
+    """The schema is awake but holds nothing: its new parameters apply."""
 
     def iterate(parent: Any) -> None:
         if parent.tick == 0:

@@ -50,7 +50,7 @@ def turner(name: str, *needs: str, log: list[str] | None = None, **given: Any) -
 def test_schema_paused_and_resumed_within_a_slot_continues(
     nao: Robot, n_pauses: int
 ) -> None:
-    """It stops and restarts with the newest token."""
+    """The schema stops and restarts with the newest token."""
     log: list[str] = []
     stage = SchemaWorld.of(nao, turner("turn", log=log))
     stage.begin("turn", policy=PauseOnDemand()).slot(2)
@@ -63,10 +63,10 @@ def test_schema_paused_and_resumed_within_a_slot_continues(
 
 @pytest.mark.requirement("JD-8")
 def test_schema_that_fails_in_on_lost_holds_nothing(nao: Robot) -> None:
-    def fall_over(_: Any) -> None:
+    def raise_error(_: Any) -> None:
         raise RuntimeError("oh")
 
-    turn = actuation("turn", needs=("HeadYaw",), on_lost=fall_over)
+    turn = actuation("turn", needs=("HeadYaw",), on_lost=raise_error)
     stage = SchemaWorld.of(nao, turn)
     stage.begin("turn", policy=PauseOnDemand()).slot(2)
     stage.release(stage.hold("taker", "HeadYaw"))
@@ -367,7 +367,7 @@ def test_obtained_optional_resources_are_reported(nao: Robot) -> None:
 
 
 def test_behaviour_may_be_a_child_of_another_owner(nao: Robot) -> None:
-    """By RM-6 it can use what its parent holds."""
+    """By RM-6 a child can use what its parent holds."""
     keeper = actuation("keeper", needs=("Head",))
     stage = SchemaWorld.of(nao, keeper, turner("turn")).begin("keeper")
     stage.runtime.add(Activation(schema="turn"), part_of="keeper")
@@ -468,7 +468,7 @@ def test_posture_monitor_is_asked_before_a_state_is_left(nao: Robot) -> None:
 
 @pytest.mark.requirement("RM-35")
 def test_earlier_yield_does_not_end_a_new_activation(nao: Robot) -> None:
-    """It yielded once; woken again it waits when a fault freezes its joint."""
+    """The schema yielded once; woken again it waits when a fault freezes its joint."""
     stage = SchemaWorld.of(nao, turner("turn"))
     stage.begin("turn", policy="stop", timeout_s=50.0).slot(2)
     stage.ledger.add_owner(Owner(name="asker"), 2)

@@ -42,7 +42,9 @@ def test_group_of_20_10_and_70_starts_in_one_slot(
 
 @pytest.mark.parametrize("tick", [True, 1.0, "1"])
 @pytest.mark.parametrize("call", ["step", "settle"])
-def test_tick_that_is_no_int_is_rejected(stage: World, call: str, tick: object) -> None:
+def test_tick_that_is_not_an_int_is_rejected(
+    stage: World, call: str, tick: object
+) -> None:
     stage.slot()
     with pytest.raises(BadInput, match=r"tick is .*; give a whole number"):
         getattr(stage.transmitter, call)(tick)

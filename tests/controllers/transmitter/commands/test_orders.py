@@ -334,7 +334,7 @@ def test_revoked_group_ends_as_a_whole(nao: Robot) -> None:
 
 
 def test_member_without_a_right_ends_its_group(nao: Robot) -> None:
-    """Its token is revoked during conversion; the sound in conversion is dropped."""
+    """The LED token is revoked during conversion; the sound is dropped too."""
     line = Line.of(nao, posture="Stand")
     tokens = token_of_each(line)
     handle = line.submit("greet", tokens)
@@ -524,7 +524,7 @@ def test_command_without_a_token_is_rejected(nao: Robot) -> None:
 
 @pytest.mark.requirement("I-24")
 def test_forged_stream_is_marked_as_not_genuine(nao: Robot) -> None:
-    """Its token has the number of a valid one; the trace shows the difference."""
+    """The token has the number of a valid one; the trace shows the difference."""
     line = Line.of(nao, posture="Stand")
     checker = TraceChecker()
     for event in line.events:

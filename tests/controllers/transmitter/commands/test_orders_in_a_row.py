@@ -50,7 +50,7 @@ def test_order_follows_the_motion_resumed_after_an_interrupt(nao: Robot) -> None
 @pytest.mark.parametrize("later", [0, 5, 50])
 @pytest.mark.requirement("SY-8", "I-23")
 def test_same_order_twice_in_one_group_is_rejected(nao: Robot, later: int) -> None:
-    """It cannot follow its own group.
+    """The second order cannot follow its own group.
 
     Before the start the whole group is rejected, later only the second order.
     """

@@ -232,7 +232,7 @@ def test_lent_resources_return_when_the_group_is_deleted(nao: Robot) -> None:
 
 @pytest.mark.requirement("SY-16", "SY-27")
 def test_hosts_own_sound_recalls_its_lent_voice(nao: Robot) -> None:
-    """Its lights stay lent."""
+    """The host's lights stay lent."""
     line = Line.of(nao)
     greeting = line.submit("greet")
     line.slots(20)

@@ -162,7 +162,7 @@ def test_path_is_chosen_from_the_posture_at_the_time_of_issue(
 def test_initial_motion_is_chosen_at_the_time_of_issue(
     nao: Robot, before: str, by_then: str
 ) -> None:
-    """It is added or dropped when the posture has changed."""
+    """The initial motion is added or dropped when the posture has changed."""
     line = Line.of(nao, posture=before, is_seen=True)
     greet = line.submit("greet")
     line.see(by_then)

@@ -1,6 +1,6 @@
 """Sequential model of the reservation rules: the oracle of random histories.
 
-It is written for readability. After each call all waiting requests are tried in order
+Written for readability. After each call all waiting requests are tried in order
 until none can be granted; then cycles are found by reachability. It uses the types of
 the ledger, but none of its decisions. RM-n: ES 2 535 273; AR-n: US 11 660 748.
 """

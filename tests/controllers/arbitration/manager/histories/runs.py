@@ -134,9 +134,9 @@ class Run:
         except BadInput:  # not known to the model; only time may have passed
             with self.model.at(self.ledger.tick):
                 pass
-            self._left_no_mark(step, seen)
+            self._check_unchanged(step, seen)
         except StaleToken:
-            self._left_no_mark(step, seen)
+            self._check_unchanged(step, seen)
             try:
                 self._take(step, self.model, given, now + step.later)
             except StaleToken:
@@ -292,7 +292,7 @@ class Run:
             if token not in self.issued:
                 self.issued.append(token)
 
-    def _left_no_mark(self, step: steps.Step, seen: int) -> None:
+    def _check_unchanged(self, step: steps.Step, seen: int) -> None:
         if step.later == 0:  # otherwise earlier timers have fired
             said = [event for event in self.trace[seen:] if type(event) is not Settled]
             assert not said, f"{step} is refused, and leaves {said}"

@@ -99,7 +99,7 @@ def _raise(ledger: Ledger, demand: Demand) -> None:
     raise RuntimeError("user code")
 
 
-def _stay_silent(ledger: Ledger, demand: Demand) -> None:
+def _return_none(ledger: Ledger, demand: Demand) -> None:
     return None
 
 
@@ -117,30 +117,30 @@ def _ask_more(ledger: Ledger, demand: Demand) -> Answer:
     return Answer(kind=AnswerKind.YIELD)
 
 
-def _die(ledger: Ledger, demand: Demand) -> None:
+def _drop_itself(ledger: Ledger, demand: Demand) -> None:
     ledger.drop(demand.holder, demand.tick)
 
 
-def _kill_the_asker(ledger: Ledger, demand: Demand) -> Answer:
+def _drop_the_requester(ledger: Ledger, demand: Demand) -> Answer:
     if demand.asker in PARENTS:
         ledger.drop(demand.asker, demand.tick)
     return Answer(kind=AnswerKind.YIELD)
 
 
-def _withdraw_the_asker(ledger: Ledger, demand: Demand) -> Answer:
+def _withdraw_the_request(ledger: Ledger, demand: Demand) -> Answer:
     if demand.request is not None:
         ledger.withdraw(demand.request, demand.tick)
     return Answer(kind=AnswerKind.YIELD)
 
 
-def _press(ledger: Ledger, demand: Demand) -> Answer:
+def _notify_again(ledger: Ledger, demand: Demand) -> Answer:
     """Notify the blocking holders again while a demand is being answered."""
     if demand.request is not None:
         ledger.notify_blockers(demand.request, demand.tick)
     return Answer(kind=AnswerKind.YIELD, after_s=1.0)
 
 
-def _talk_nonsense(ledger: Ledger, demand: Demand) -> Answer:
+def _return_invalid_answer(ledger: Ledger, demand: Demand) -> Answer:
     return "yes"  # type: ignore[return-value]  # user code may
 
 
@@ -150,15 +150,15 @@ _CALLBACKS: dict[str, tuple[Callback, float | None]] = {
     "releases twice": (_release_twice, None),
     "releases and promises": (_release_and_promise, None),
     "raises": (_raise, None),
-    "never answers": (_stay_silent, None),
-    "answers too late": (_stay_silent, 2.0),
+    "never answers": (_return_none, None),
+    "answers too late": (_return_none, 2.0),
     "asks again": (_ask_again, None),
     "asks more": (_ask_more, None),
-    "dies": (_die, None),
-    "kills the asker": (_kill_the_asker, None),
-    "withdraws the asker": (_withdraw_the_asker, None),
-    "presses": (_press, None),
-    "talks nonsense": (_talk_nonsense, None),
+    "dies": (_drop_itself, None),
+    "kills the asker": (_drop_the_requester, None),
+    "withdraws the asker": (_withdraw_the_request, None),
+    "presses": (_notify_again, None),
+    "talks nonsense": (_return_invalid_answer, None),
 }
 _READY: dict[str, ConflictPolicy] = {
     "lock": Lock(),

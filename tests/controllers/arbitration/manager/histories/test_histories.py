@@ -128,7 +128,7 @@ def history_of(seed: int, length: int) -> History:
     return History(world=world, steps=tuple(taken))
 
 
-def why_it_fails(history: History) -> str:
+def failure_of(history: History) -> str:
     """Return the failure of a history, "" if it passes."""
     try:
         history.replay()
@@ -144,7 +144,7 @@ def shortest(history: History) -> History:
     while at > 0:
         at -= 1
         fewer = History(world=history.world, steps=(*taken[:at], *taken[at + 1 :]))
-        if why_it_fails(fewer):
+        if failure_of(fewer):
             taken = list(fewer.steps)
             at = min(at, len(taken))
     return History(world=history.world, steps=tuple(taken))
@@ -159,14 +159,14 @@ PARTS = 14
 """Parts of the seeds; one part is quick enough to run at every change."""
 
 
-def _judge(seeds: range) -> None:
+def _check_seeds(seeds: range) -> None:
     for seed in seeds:
         history = history_of(seed, LENGTHS[seed % len(LENGTHS)])
-        if why_it_fails(history):
+        if failure_of(history):
             least = shortest(history)
             steps = "\n".join(f"  {step}" for step in least.steps)
             pytest.fail(
-                f"seed {seed}: {least.world}\n{steps}\n{why_it_fails(least)}",
+                f"seed {seed}: {least.world}\n{steps}\n{failure_of(least)}",
                 pytrace=False,
             )
 
@@ -219,7 +219,7 @@ def _judge(seeds: range) -> None:
     "part", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, PARTS))]
 )
 def test_seeded_histories_agree_with_the_model(part: int) -> None:
-    _judge(range(part, SEEDS, PARTS))
+    _check_seeds(range(part, SEEDS, PARTS))
 
 
 @pytest.mark.requirement("RM-21")
@@ -230,13 +230,13 @@ def test_histories_that_once_failed_agree_with_the_model(seed: int) -> None:
     A paused token already had what a request would add. Policies that call each other
     without end. A wrong answer about a token.
     """
-    _judge(range(seed, seed + 1))
+    _check_seeds(range(seed, seed + 1))
 
 
 @pytest.mark.parametrize("part", range(PARTS_OF_A_SOAK))
 def test_soak(soak: int, part: int) -> None:
     """With `TESTBED_SOAK=N`: N more histories, from the first seed not tested above."""
-    _judge(range(SEEDS + part, SEEDS + soak, PARTS_OF_A_SOAK))
+    _check_seeds(range(SEEDS + part, SEEDS + soak, PARTS_OF_A_SOAK))
 
 
 EXAMPLES, STEPS = 200, 20
@@ -361,7 +361,7 @@ def test_stale_token_changes_nothing() -> None:
         run = history_of(seed, LENGTH).lead()
         ledger, tick = run.ledger, run.ledger.tick
         run.advance(tick)
-        before, said = take_snapshot(ledger), _said(run)
+        before, said = take_snapshot(ledger), _events_as_text(run)
         for token in run.issued:
             owner = run.owner_of(token)
             if token in run.alive or not ledger.knows(owner):
@@ -376,12 +376,12 @@ def test_stale_token_changes_nothing() -> None:
                 ledger.release(token, tick, ("Arm",))
             assert all(ledger.authorise(token, leaf) for leaf in EXCLUSIVE[:2])
         assert take_snapshot(ledger) == before
-        assert _said(run) == said
+        assert _events_as_text(run) == said
         for wait in range(1, 20):  # nor later: it is no sign of life of its owner
             run.advance(tick + wait)
         run.compare()
     assert tried > len(OTHER_SEEDS)
 
 
-def _said(run: Run) -> list[str]:
+def _events_as_text(run: Run) -> list[str]:
     return [str(event) for event in run.trace if type(event).__name__ != "Settled"]

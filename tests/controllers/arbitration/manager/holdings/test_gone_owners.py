@@ -28,7 +28,7 @@ def stage() -> LedgerSetup:
     return stage
 
 
-def gone_ones(stage: LedgerSetup) -> list[str]:
+def expired_owners(stage: LedgerSetup) -> list[str]:
     owners = take_snapshot(stage.ledger).owners
     return [owner.name for owner in owners if owner.is_gone]
 
@@ -96,9 +96,9 @@ def test_returning_owner_may_request_but_old_tokens_stay_stale(
     with pytest.raises(StaleToken, match="EXPIRED"):
         stage.release(old)
     assert stage.may(new, "HeadYaw") is None
-    assert gone_ones(stage) == ["step"]  # the child made no call
+    assert expired_owners(stage) == ["step"]  # the child made no call
     stage.until(7.0)
-    assert gone_ones(stage) == ["dance", "step"]
+    assert expired_owners(stage) == ["dance", "step"]
     assert stage.may(new, "HeadYaw") is Refusal.EXPIRED
 
 

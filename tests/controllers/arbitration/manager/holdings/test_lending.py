@@ -143,7 +143,7 @@ def test_paused_lender_can_still_recall_what_it_lent() -> None:
 
 @pytest.mark.requirement("SY-27", "I-27")
 def test_token_that_lends_everything_stays_valid() -> None:
-    """It covers nothing until it recalls the resource."""
+    """The token covers nothing until it recalls the resource."""
     stage = LedgerSetup()
     stage.owners("greeting", "talker")
     token = stage.take("greeting", "TTS")
@@ -192,7 +192,7 @@ def test_resource_stays_lent_after_a_recall_that_timed_out() -> None:
 
 @pytest.mark.requirement("I-27")
 def test_lent_resource_requested_again_is_not_lent_any_longer() -> None:
-    """It was granted by a request, and can be lent and recalled again."""
+    """A request granted it, so it can be lent and recalled again."""
     stage = LedgerSetup()
     token = lender(stage)
     stage.take("greeting", "TTS", add_to=token)

@@ -183,7 +183,7 @@ def test_state_can_be_left_without_a_new_one(stage: LedgerSetup) -> None:
 
 @pytest.mark.requirement("RM-21", "RM-53")
 def test_holder_of_a_state_may_wait_for_another_state(stage: LedgerSetup) -> None:
-    """It waits for the robot, not for itself: no deadlock."""
+    """The owner waits for the robot, not for itself: no deadlock."""
     stage.take("walk", "Stand")
     waiting = stage.ask("walk", "Sit", timeout_s=9.0)
     assert waiting.outcome is None

@@ -71,7 +71,7 @@ def give_back(token: Any) -> Callable[[LedgerSetup], object]:
     return lambda stage: stage.release(token)
 
 
-def wish(**terms: Any) -> Callable[[LedgerSetup], object]:
+def request_of(**terms: Any) -> Callable[[LedgerSetup], object]:
     return lambda stage: Request(owner="asker", **terms)
 
 
@@ -127,11 +127,11 @@ CASES: dict[str, tuple[Callable[[LedgerSetup], object], str]] = {
         "Did you mean 'HeadYaw'",
     ),
     "one text for names": (
-        wish(resources="TTS"),
+        request_of(resources="TTS"),
         r"resources is the text 'TTS'; give a tuple of names, here \('TTS',\)",
     ),
     "one text for optional names": (
-        wish(optional="TTS"),
+        request_of(optional="TTS"),
         "optional is the text 'TTS'; give a tuple",
     ),
     "release of one text": (

@@ -73,11 +73,11 @@ def test_decreasing_tick_is_rejected(stage: LedgerSetup) -> None:
 
 @pytest.mark.requirement("RM-36")
 def test_time_cannot_advance_during_a_callback(stage: LedgerSetup) -> None:
-    def hurry(demand: Demand) -> Answer:
+    def advance_time(demand: Demand) -> Answer:
         stage.ledger.advance(demand.tick + 1)
         return Answer(kind=AnswerKind.YIELD)
 
-    stage.take("holder", "TTS", policy=CallbackOnDemand(hurry))
+    stage.take("holder", "TTS", policy=CallbackOnDemand(advance_time))
     waiting = stage.ask("asker", "TTS", timeout_s=0.1)
     (answer,) = [event for event in stage.events if isinstance(event, Answered)]
     assert "a tick must not decrease" in answer.error
@@ -159,7 +159,7 @@ ENTRY_POINTS: dict[str, Callable[[Ledger, Any], object]] = {
 
 @pytest.mark.parametrize("tick", [True, 1.0, np.int64(1)])
 @pytest.mark.parametrize("entry_point", ENTRY_POINTS)
-def test_tick_that_is_no_int_is_rejected(
+def test_tick_that_is_not_an_int_is_rejected(
     stage: LedgerSetup, entry_point: str, tick: object
 ) -> None:
     stage.ledger.advance(1)

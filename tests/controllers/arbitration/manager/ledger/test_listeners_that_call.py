@@ -23,7 +23,7 @@ from tests.controllers.arbitration.ledger_setup import (
 )
 
 
-class UnspeakableError(Exception):
+class BrokenReprError(Exception):
     """Error whose repr raises another error."""
 
     def __repr__(self) -> str:
@@ -188,14 +188,14 @@ def test_owner_is_notified_of_an_exception_in_its_policy() -> None:
     stage = LedgerSetup()
 
     def fails(_: Demand) -> Answer:
-        raise UnspeakableError
+        raise BrokenReprError
 
     stage.owner("dance", policy=CallbackOnDemand(fails))
     stage.owner("walk")
     token = stage.take("dance", "HeadYaw")
     waiting = stage.ask("walk", "HeadYaw", timeout_s=0.2)
     (notice,) = stage.told("dance", NoticeKind.RAISED)
-    assert "UnspeakableError" in notice.error
+    assert "BrokenReprError" in notice.error
     assert (notice.token, notice.by, notice.request) == (token.id, "walk", 2)
     stage.until(0.2)
     assert not outcome_of(waiting).is_granted

@@ -306,7 +306,7 @@ def no_answer(demand: Demand) -> None:
     del demand
 
 
-class TwoAsked:
+class TwoArguments:
     """Policy whose method takes too many arguments."""
 
     name = "two"
@@ -343,14 +343,14 @@ def takes_two(demand: Demand, asker: str) -> None:
 
 
 @odd("function", ["stop", None, 5, takes_nothing, takes_two], ids=id_of)
-def test_function_without_one_parameter_is_no_callback(function: Any) -> None:
+def test_callback_must_have_one_parameter(function: Any) -> None:
     with pytest.raises(BadInput, match="takes one demand"):
         CallbackOnDemand(function)
 
 
 def test_policy_with_a_wrong_signature_is_rejected() -> None:
     with pytest.raises(BadInput, match="takes one demand"):
-        Owner(name="a", policy=TwoAsked())  # type: ignore[arg-type]
+        Owner(name="a", policy=TwoArguments())  # type: ignore[arg-type]
     assert Owner(name="a", policy=CallbackOnDemand(no_answer)).policy.name == "callback"
 
 

@@ -19,7 +19,7 @@ POLICIES = {
 }
 
 
-@pytest.fixture(params=[None, BY_PRIORITY], ids=["polite", "by priority"])
+@pytest.fixture(params=[None, BY_PRIORITY], ids=["no preemption", "by priority"])
 def stage(request: pytest.FixtureRequest) -> LedgerSetup:
     return LedgerSetup(**({"preemption": request.param} if request.param else {}))
 

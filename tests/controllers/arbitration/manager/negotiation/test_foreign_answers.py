@@ -196,7 +196,7 @@ def test_invalid_names_cannot_be_lent_or_released(names: Any) -> None:
 # -- signs of life, and lending --------------------------------------------------------
 
 
-def test_rejected_permission_is_no_sign_of_life() -> None:
+def test_rejected_permission_does_not_count_as_sign_of_life() -> None:
     stage = LedgerSetup()
     stage.owner("a", time_to_live_s=1.0)
     stage.owner("b")

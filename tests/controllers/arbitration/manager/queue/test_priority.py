@@ -117,7 +117,7 @@ RULES: dict[str, Any] = {
 def test_priority_is_set_by_the_operation_or_the_resource(
     wanted: tuple[str, ...], terms: dict[str, Any], priority: int
 ) -> None:
-    """It is stored with the reservation, and preempts a lower one."""
+    """The priority is stored with the reservation, and preempts a lower one."""
     stage = LedgerSetup(preemption=BY_PRIORITY, **RULES)
     stage.owner("low", priority=max(priority - 1, 0))
     stage.owner("app", priority=1)
