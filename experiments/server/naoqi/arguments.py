@@ -119,6 +119,7 @@ _BY_TYPE: Mapping[object, Callable[[object], object]] = {
     bool: flag,
     str: text,
     Any: plain,
+    Sequence[str]: texts,
 }
 
 

@@ -12,15 +12,10 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
-from nao_testbed.controllers.arbitration.requests import Owner
 from nao_testbed.experiments.server.naoqi.memory.memory_keys import add_device_keys
 from nao_testbed.experiments.server.naoqi.memory.store import Memory
 from nao_testbed.experiments.server.naoqi.motion.body import BodyNames
-from nao_testbed.experiments.server.naoqi.motion.engine import (
-    CLIENT,
-    CLIENT_PRIORITY,
-    MotionEngine,
-)
+from nao_testbed.experiments.server.naoqi.motion.engine import CLIENT, MotionEngine
 from nao_testbed.experiments.server.naoqi.served_robot import ServedRobot
 
 PartT = TypeVar("PartT")
@@ -94,9 +89,7 @@ class NaoqiClient:
         self._numbers = itertools.count(1)
         served = parts.served
         with served.access():
-            ledger = served.body.ledger
-            owner = Owner(name=self.name, priority=CLIENT_PRIORITY)
-            ledger.add_owner(owner, ledger.tick)
+            served.add_owner(self.name, None)
             served.event("client", said=f"{self.name} from {address}")
 
     def next_number(self) -> int:

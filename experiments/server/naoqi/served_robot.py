@@ -15,7 +15,7 @@ import itertools
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -28,13 +28,19 @@ from nao_testbed.controllers.arbitration.events import Event, Executed
 from nao_testbed.controllers.arbitration.manager.front import check_waits, give_up
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
+from nao_testbed.controllers.arbitration.policies import (
+    Answer,
+    AnswerKind,
+    CallbackOnDemand,
+    Lock,
+)
 from nao_testbed.controllers.arbitration.requests import (
     Owner,
     Request,
     StaleToken,
     Ticket,
 )
-from nao_testbed.controllers.arbitration.tokens import Outcome, Preemption, Token
+from nao_testbed.controllers.arbitration.tokens import Loss, Outcome, Preemption, Token
 from nao_testbed.controllers.interface.controller import (
     Controller,
     ControllerWrapper,
@@ -63,6 +69,8 @@ YIELD_S = 0.0002
 """Time in s left after a slot to threads that wait for access."""
 CROUCH_STIFFNESS = 0.2
 """Stiffness that replaces the braked gears of limp, crouching legs."""
+CLIENT_PRIORITY = 2
+"""Priority of every client: above the default, below a scenario's urgent behaviours."""
 START = "start posture"
 """Owner that moves the robot into its initial posture, and then releases it."""
 
@@ -82,24 +90,25 @@ class UserStiffness(ControllerWrapper):
     [naoqi-smart-stiffness]: while any joint moves, all joints have the user's value.
     """
 
+    cap: FloatArray = np.ones(1)
+    """(n_joints,) limit of the user's stiffness: 0 for an overheated chain."""
+    least: FloatArray = np.zeros(1)
+    """(n_joints,) minimum for joints whose set stiffness is 0."""
+    is_on = True
+    """True if smart stiffness is on."""
+    moves = False
+    """True while a joint is being moved."""
+
     def __init__(self, controller: Controller, n_joints: int) -> None:
-        """Create the wrapper with a user's stiffness of 1, smart stiffness on."""
+        """Create the wrapper with a user's stiffness of 1."""
         super().__init__(controller)
         self._user = np.ones(n_joints)
-        self._cap = np.ones(n_joints)
-        self._enabled = True
-        self._moves = False
-        self._least = np.zeros(n_joints)
 
     def with_controller(self, controller: Controller) -> "UserStiffness":
         """Return a wrapper of another controller with the same user settings."""
         other = copy.copy(self)
         other._wrapped = controller
         return other
-
-    def set_least(self, least: FloatArray) -> None:
-        """Set the minimum stiffness of joints whose set stiffness is 0, (n_joints,)."""
-        self._least = least.copy()
 
     def set_user(self, stiffness: FloatArray) -> None:
         """Set the user's stiffness, (n_joints,) in [0, 1]."""
@@ -110,38 +119,21 @@ class UserStiffness(ControllerWrapper):
         """(n_joints,) user's stiffness in [0, 1], set by programs."""
         return self._user.copy()
 
-    def set_cap(self, cap: FloatArray) -> None:
-        """Limit the user's stiffness, (n_joints,): 0 for an overheated chain."""
-        self._cap = cap.copy()
-
     @property
     def allowed(self) -> FloatArray:
         """(n_joints,) user's stiffness within its bounds."""
-        return np.minimum(self._user, self._cap)
-
-    def switch(self, *, is_on: bool) -> None:
-        """Switch smart stiffness on or off."""
-        self._enabled = is_on
-
-    @property
-    def is_on(self) -> bool:
-        """Return True if smart stiffness is on."""
-        return self._enabled
-
-    def set_moving(self, *, moves: bool) -> None:
-        """Set whether a joint is being moved."""
-        self._moves = moves
+        return np.minimum(self._user, self.cap)
 
     def step(self, observation: Observation) -> Limits:
         """Return the limits that hold until the next call."""
-        allowed = np.maximum(self.allowed, self._least)
+        allowed = np.maximum(self.allowed, self.least)
         inner = self._wrapped
         if isinstance(inner, SmartStiffness):
             inner.user_stiffness = allowed
         limits = inner.step(observation)
-        if not self._enabled:
+        if not self.is_on:
             return Limits(stiffness=allowed)
-        if self._moves:
+        if self.moves:
             return replace(limits, stiffness=allowed)
         return replace(limits, stiffness=np.minimum(limits.stiffness, allowed))
 
@@ -284,6 +276,36 @@ class ServedRobot:
         self.after(seconds, lambda: finish(future))
         return future
 
+    def add_owner(self, name: str, parent: str | None, *, yields: bool = False) -> None:
+        """Register an owner of a program with the ledger, unless it is known.
+
+        Args:
+            name: name of the owner.
+            parent: owner whose reservations it may use.
+            yields: True to release resources at once on demand.
+        """
+        ledger = self.body.ledger
+        if not ledger.knows(name):
+            policy = CallbackOnDemand(function=_should_yield) if yields else Lock()
+            owner = Owner(
+                name=name, parent=parent, priority=CLIENT_PRIORITY, policy=policy
+            )
+            ledger.add_owner(owner, ledger.tick)
+
+    def request(
+        self,
+        owner: str,
+        leaves: Iterable[str],
+        wait_s: float = 0.0,
+        loss: Loss = Loss.WHOLE,
+    ) -> Ticket:
+        """Request resources from the ledger."""
+        ledger = self.body.ledger
+        request = Request(
+            owner=owner, resources=tuple(leaves), timeout_s=wait_s, loss=loss
+        )
+        return ledger.request(request, ledger.tick)
+
     def event(self, kind: str, **data: object) -> None:
         """Record an event."""
         self.recording.event(kind, self.time_s, **data)
@@ -313,7 +335,7 @@ class ServedRobot:
         least = np.zeros(len(self.robot.joints))
         if self.body.state == "Crouch":
             least[self._legs] = CROUCH_STIFFNESS
-        self.stiffness.set_least(least)
+        self.stiffness.least = least
 
     @contextmanager
     def _held(self) -> Iterator[None]:
@@ -397,6 +419,10 @@ class ServedRobot:
                 save_sound(self.body.sim.speaker, self._folder, self.body.time_s)
         finally:
             self.setup.close()
+
+
+def _should_yield(_: object) -> Answer:
+    return Answer(kind=AnswerKind.YIELD)
 
 
 def finish(future: Future[Any], value: object = None) -> None:

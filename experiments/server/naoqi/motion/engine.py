@@ -16,20 +16,14 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LONGEST_S
 from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot, users_of
-from nao_testbed.controllers.arbitration.policies import (
-    Answer,
-    AnswerKind,
-    CallbackOnDemand,
-    Demand,
-)
-from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
+from nao_testbed.controllers.arbitration.requests import Owner, Ticket
 from nao_testbed.controllers.arbitration.tokens import Loss, Token
 from nao_testbed.controllers.interface.robot_interface import MotorTarget, Observation
 from nao_testbed.experiments.server.naoqi.motion.body import BodyNames
@@ -183,23 +177,13 @@ class MotionEngine:
             yields: True to end the task when another owner demands its joints.
         """
         with self._served.access():
-            tick = self._ledger.tick
             number = next(self._numbers)
             leaves = tuple(sorted(self._leaves(joints)))
             parent = self._home(client, leaves)
             owner = f"{parent}/{name} {number}"
-            known = Owner(name=owner, parent=parent, priority=CLIENT_PRIORITY)
-            if yields:
-                known = replace(known, policy=CallbackOnDemand(function=_should_yield))
-            self._ledger.add_owner(known, tick)
-            ticket = self._ledger.request(
-                Request(
-                    owner=owner,
-                    resources=leaves,
-                    timeout_s=LONGEST_S if waits else 0.0,
-                ),
-                tick,
-            )
+            self._served.add_owner(owner, parent, yields=yields)
+            wait_s = LONGEST_S if waits else 0.0
+            ticket = self._served.request(owner, leaves, wait_s)
             task = MotionTask(
                 number=number,
                 name=name,
@@ -297,16 +281,12 @@ class MotionEngine:
                     self._inherit_task(task)
 
     def _inherit_task(self, task: MotionTask) -> None:
-        tick, ledger = self._ledger.tick, self._ledger
-        ledger.forget_owner(task.owner, tick)
+        self._ledger.forget_owner(task.owner, self._ledger.tick)
         task.client, task.owner = ENGINE, f"{ENGINE}/{task.name} {task.number}"
-        ledger.add_owner(
-            Owner(name=task.owner, parent=ENGINE, priority=CLIENT_PRIORITY), tick
-        )
+        self._served.add_owner(task.owner, ENGINE)
         has_started = task.token is not None
         wait_s = 0.0 if has_started else LONGEST_S
-        request = Request(owner=task.owner, resources=task.leaves, timeout_s=wait_s)
-        task.ticket = ledger.request(request, tick)
+        task.ticket = self._served.request(task.owner, task.leaves, wait_s)
         if has_started:
             outcome = task.ticket.outcome
             task.token = None if outcome is None else outcome.token
@@ -344,40 +324,27 @@ class MotionEngine:
         self, client: str, leaves: list[str]
     ) -> tuple[str, dict[str, Token]]:
         """Return owner and tokens with which a client may command these leaves."""
-        ledger, tick = self._ledger, self._ledger.tick
         parent = self._home(client, leaves)
         owner = f"{parent}/setAngles"
-        if not ledger.knows(owner):
-            ledger.add_owner(
-                Owner(
-                    name=owner,
-                    parent=parent,
-                    priority=CLIENT_PRIORITY,
-                    policy=CallbackOnDemand(function=_should_yield),
-                ),
-                tick,
-            )
+        self._served.add_owner(owner, parent, yields=True)
         found = {
             leaf: goal.token
             for leaf in leaves
             if (goal := self._goals.get(leaf)) is not None
             and goal.owner == owner
-            and ledger.authorise(goal.token, leaf) is None
+            and self._ledger.authorise(goal.token, leaf) is None
         }
         missing = tuple(leaf for leaf in leaves if leaf not in found)
         if missing:
-            found |= self._ask(owner, missing, tick)
+            found |= self._ask(owner, missing)
         return owner, found
 
-    def _ask(self, owner: str, leaves: tuple[str, ...], tick: int) -> dict[str, Token]:
+    def _ask(self, owner: str, leaves: tuple[str, ...]) -> dict[str, Token]:
         """Request all leaves together or, if that fails, each of them."""
         parts = (leaves,) if len(leaves) == 1 else (leaves, *((x,) for x in leaves))
         found: dict[str, Token] = {}
         for part in parts:
-            request = Request(
-                owner=owner, resources=part, timeout_s=0.0, loss=Loss.PARTIAL
-            )
-            outcome = self._ledger.request(request, tick).outcome
+            outcome = self._served.request(owner, part, loss=Loss.PARTIAL).outcome
             if outcome is not None and outcome.token is not None:
                 found |= dict.fromkeys(part, outcome.token)
                 if part == leaves:
@@ -420,7 +387,7 @@ class MotionEngine:
                 goal.over_s = observation.time_s
         if moves:
             self._moved_s = observation.time_s
-        self._served.stiffness.set_moving(moves=self.is_moving)
+        self._served.stiffness.moves = self.is_moving
 
     def _has_started(self, task: MotionTask, tick: int) -> bool:
         """Start a task whose joints were granted; return True if it runs."""
@@ -532,11 +499,6 @@ class MotionEngine:
             fail(task.future, TestbedError("the robot is no longer served."))
 
 
-def _should_yield(demand: Demand) -> Answer:
-    del demand
-    return Answer(kind=AnswerKind.YIELD)
-
-
 def _is_below(owner: str, above: str, parents: Mapping[str, str | None]) -> bool:
     one: str | None = owner
     while one is not None:
@@ -544,10 +506,6 @@ def _is_below(owner: str, above: str, parents: Mapping[str, str | None]) -> bool
             return True
         one = parents.get(one)
     return False
-
-
-CLIENT_PRIORITY = 2
-"""Priority of every client: above the default, below a scenario's urgent behaviours."""
 
 
 def check_fraction(fraction: float) -> float:

@@ -26,27 +26,13 @@ def between(a: pin.SE3, b: pin.SE3, part: float) -> pin.SE3:
 
 def rpy_of(rotation: FloatArray) -> FloatArray:
     """Return wx, wy, wz of R = Rz Ry Rx, (3,) in rad."""
-    wy = np.arctan2(-rotation[2, 0], np.hypot(rotation[0, 0], rotation[1, 0]))
-    wx = np.arctan2(rotation[2, 1], rotation[2, 2])
-    wz = np.arctan2(rotation[1, 0], rotation[0, 0])
-    return np.array([wx, wy, wz])
+    found: FloatArray = pin.rpy.matrixToRpy(rotation)
+    return found
 
 
 def yaw_of(rotation: FloatArray) -> float:
     """Return wz in rad."""
     return float(rpy_of(rotation)[2])
-
-
-def matrix_of(angles: Sequence[float] | FloatArray) -> FloatArray:
-    """Return R = Rz Ry Rx of wx, wy, wz, (3, 3)."""
-    (sx, sy, sz), (cx, cy, cz) = np.sin(angles), np.cos(angles)
-    return np.array(
-        [
-            [cz * cy, cz * sy * sx - sz * cx, cz * sy * cx + sz * sx],
-            [sz * cy, sz * sy * sx + cz * cx, sz * sy * cx - cz * sx],
-            [-sy, cy * sx, cy * cx],
-        ]
-    )
 
 
 def six_of(pose: pin.SE3) -> list[float]:
@@ -56,7 +42,7 @@ def six_of(pose: pin.SE3) -> list[float]:
 
 def of_six(values: Sequence[float]) -> pin.SE3:
     """Return the pose of x, y, z, wx, wy, wz."""
-    return pin.SE3(matrix_of(values[3:]), np.array(values[:3]))
+    return pin.SE3(pin.rpy.rpyToMatrix(np.array(values[3:])), np.array(values[:3]))
 
 
 def path_through(

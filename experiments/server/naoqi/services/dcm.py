@@ -13,16 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nao_testbed.controllers.arbitration.policies import (
-    Answer,
-    AnswerKind,
-    CallbackOnDemand,
-)
-from nao_testbed.controllers.arbitration.requests import Owner, Request
 from nao_testbed.controllers.arbitration.tokens import Loss, Token
 from nao_testbed.experiments.server.naoqi.arguments import Value, number, text, whole
 from nao_testbed.experiments.server.naoqi.memory.memory_keys import PREFIX
-from nao_testbed.experiments.server.naoqi.motion.engine import CLIENT_PRIORITY
 from nao_testbed.experiments.server.naoqi.naoqi_client import NaoqiClient, Parts
 from nao_testbed.experiments.server.naoqi.service import ALService
 from nao_testbed.experiments.server.naoqi.services.leds import Leds, Spot
@@ -77,8 +70,7 @@ class Dcm:
         """Client and token, by leaf."""
         self._known: set[str] = set()
         """Clients whose commands are inherited when they leave."""
-        ledger = parts.served.body.ledger
-        ledger.add_owner(Owner(name=OWNER, priority=CLIENT_PRIORITY), ledger.tick)
+        parts.served.add_owner(OWNER, None)
         parts.served.each_slot.append(lambda *_: self._slot())
 
     def _owner(self, client: NaoqiClient) -> str:
@@ -257,18 +249,8 @@ class Dcm:
         owner = f"{client}/DCM"
         if not ledger.knows(client):
             return None
-        if not ledger.knows(owner):
-            policy = CallbackOnDemand(function=_should_yield)
-            ledger.add_owner(
-                Owner(
-                    name=owner, parent=client, priority=CLIENT_PRIORITY, policy=policy
-                ),
-                ledger.tick,
-            )
-        request = Request(
-            owner=owner, resources=(leaf,), timeout_s=0.0, loss=Loss.PARTIAL
-        )
-        outcome = ledger.request(request, ledger.tick).outcome
+        self._served.add_owner(owner, client, yields=True)
+        outcome = self._served.request(owner, [leaf], loss=Loss.PARTIAL).outcome
         token = None if outcome is None else outcome.token
         if token is not None:
             self._tokens[leaf] = client, token
@@ -280,10 +262,6 @@ class Dcm:
             if ledger.covers(token, leaf):
                 ledger.release(token, ledger.tick, [leaf])
         self._tokens.clear()
-
-
-def _should_yield(_: object) -> Answer:
-    return Answer(kind=AnswerKind.YIELD)
 
 
 class DCM(ALService):

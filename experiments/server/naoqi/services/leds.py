@@ -14,12 +14,6 @@ from typing import Any
 import numpy as np
 
 from nao_testbed.controllers.arbitration.manager.snapshot import users_of
-from nao_testbed.controllers.arbitration.policies import (
-    Answer,
-    AnswerKind,
-    CallbackOnDemand,
-)
-from nao_testbed.controllers.arbitration.requests import Owner, Request
 from nao_testbed.controllers.interface.robot_interface import LedSetting
 from nao_testbed.experiments.server.naoqi.arguments import (
     Names,
@@ -29,7 +23,7 @@ from nao_testbed.experiments.server.naoqi.arguments import (
     whole,
 )
 from nao_testbed.experiments.server.naoqi.memory.memory_keys import PREFIX
-from nao_testbed.experiments.server.naoqi.motion.engine import CLIENT, CLIENT_PRIORITY
+from nao_testbed.experiments.server.naoqi.motion.engine import CLIENT
 from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.experiments.server.naoqi.served_robot import fail, finish, on_cancel
 from nao_testbed.experiments.server.naoqi.service import ALService, Blocks
@@ -219,19 +213,8 @@ class Leds:
             ledger, tick = self._served.body.ledger, self._served.tick
             owner = f"{client}/leds {next(self._numbers)}"
             leaves = {self._leaf_of[s[0]] for _, values in steps for s in values}
-            ledger.add_owner(
-                Owner(
-                    name=owner,
-                    parent=client,
-                    priority=CLIENT_PRIORITY,
-                    policy=CallbackOnDemand(function=_should_yield),
-                ),
-                tick,
-            )
-            request = Request(
-                owner=owner, resources=tuple(sorted(leaves)), timeout_s=0.0
-            )
-            outcome = ledger.request(request, tick).outcome
+            self._served.add_owner(owner, client, yields=True)
+            outcome = self._served.request(owner, sorted(leaves)).outcome
             token = None if outcome is None else outcome.token
             if token is None:
                 ledger.forget_owner(owner, tick)
@@ -317,10 +300,6 @@ class Leds:
         return float(self._served.body.sim.leds.state(spot[0])[spot[1], spot[2]])
 
 
-def _should_yield(_: object) -> Answer:
-    return Answer(kind=AnswerKind.YIELD)
-
-
 class ALLeds(ALService):
     """Lights LEDs."""
 
@@ -364,10 +343,6 @@ class ALLeds(ALService):
     def setIntensity(self, name: str, intensity: float) -> Blocks:
         """Set LEDs to an intensity from 0 to 1."""
         return self.fade(name, intensity, 0.0)
-
-    def reset(self, name: str) -> Blocks:
-        """Set LEDs to their usual state: on."""
-        return self.fade(name, 1.0, 0.0)
 
     def getIntensity(self, name: str) -> Any:
         """Return the intensity of a LED; of a group, a list."""
@@ -436,10 +411,6 @@ class ALLeds(ALService):
         """Return the names of all groups."""
         named = [n for n, spots in self._leds.names.items() if len(spots) > 3]
         return [*named, *self._leds.own]
-
-    def listLED(self, name: str) -> list[str]:
-        """Return the full names of a LED."""
-        return self.listGroup(name)
 
     def listLEDs(self) -> list[str]:
         """Return the short names of all LEDs."""

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LONGEST_S
-from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
+from nao_testbed.controllers.arbitration.requests import Ticket
 from nao_testbed.controllers.schemas.library.common import needs_of_command
 from nao_testbed.controllers.transmitter.commands.order import PlacedOrder
 from nao_testbed.experiments.server.naoqi.arguments import Value
 from nao_testbed.experiments.server.naoqi.memory.memory_keys import CONFIG
-from nao_testbed.experiments.server.naoqi.motion.engine import CLIENT_PRIORITY
 from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.experiments.server.naoqi.served_robot import fail, finish, on_cancel
 from nao_testbed.experiments.server.naoqi.service import (
@@ -76,16 +75,11 @@ class Programs:
         with self._served.access():
             if name in self.running:
                 raise BadInput(f"behavior {name!r} is already running.")
-            ledger, tick = self._served.body.ledger, self._served.tick
             owner = f"{client}/behavior {name}"
-            ledger.add_owner(
-                Owner(name=owner, parent=client, priority=CLIENT_PRIORITY), tick
-            )
+            self._served.add_owner(owner, client)
             needs = needs_of_command(self._served.robot, name)
-            request = Request(owner=owner, resources=needs, timeout_s=LONGEST_S)
-            one = _Running(
-                name, owner, ledger.request(request, tick), Future(), Future()
-            )
+            ticket = self._served.request(owner, needs, LONGEST_S)
+            one = _Running(name, owner, ticket, Future(), Future())
             self.running[name] = one
             for future in (one.started, one.done):
                 on_cancel(future, lambda: self._stop(one))

@@ -8,14 +8,19 @@ the client's registered service of that name.
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import wraps
 from typing import Any
 
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LONGEST_S
 from nao_testbed.controllers.arbitration.naoqi import ResourceCalls
 from nao_testbed.experiments.server.naoqi.arguments import Names
-from nao_testbed.experiments.server.naoqi.motion.engine import CLIENT_PRIORITY
 from nao_testbed.experiments.server.naoqi.naoqi_client import NaoqiClient
-from nao_testbed.experiments.server.naoqi.served_robot import LedgerAccess, fail, finish
+from nao_testbed.experiments.server.naoqi.served_robot import (
+    CLIENT_PRIORITY,
+    LedgerAccess,
+    fail,
+    finish,
+)
 from nao_testbed.experiments.server.naoqi.service import ALService, Blocks
 from nao_testbed.models.resources import ResourceNode
 
@@ -124,62 +129,14 @@ class ALResourceManager(ALService):
             lambda taken: self._calls.releaseResources(taken, owner),
         )
 
-    def releaseResource(self, resource: str, owner: str) -> None:
-        """Release a resource."""
-        self._calls.releaseResource(resource, owner)
-
-    def releaseResources(self, resources: Names, owner: str) -> None:
-        """Release several resources."""
-        self._calls.releaseResources(resources, owner)
-
-    # -- queries --
-
-    def isResourceFree(self, resource: str) -> bool:
-        """Return true if the resource is free."""
-        return self._calls.isResourceFree(resource)
-
-    def areResourcesFree(self, resources: Names) -> bool:
-        """Return true if all resources are free."""
-        return self._calls.areResourcesFree(resources)
-
-    def areResourcesOwnedBy(self, resources: Names, owner: str) -> bool:
-        """Return true if one owner holds all."""
-        return self._calls.areResourcesOwnedBy(resources, owner)
-
-    def checkStateResourceFree(self, resources: Names) -> bool:
-        """Return true if all are free; a free state is an active one."""
-        return self._calls.checkStateResourceFree(resources)
-
-    def isInGroup(self, group: str, resource: str) -> bool:
-        """Return true if a resource is below another one in the tree."""
-        return self._calls.isInGroup(group, resource)
-
     def getResources(self) -> list[Any]:
         """Return the tree: each resource with its name and a list of its parts."""
         return _as_list(self._calls.getResources())
-
-    def ownersGet(self) -> dict[str, list[str]]:
-        """Return the owners of each held resource."""
-        return self._calls.ownersGet()
-
-    # -- changes of the tree -----------------------------------------------------------
-
-    def createResource(self, name: str, parent: str) -> None:
-        """Register a resource; parent "" puts it at the root."""
-        self._calls.createResource(name, parent)
-
-    def createResourcesList(self, names: Names, parent: str) -> None:
-        """Register several resources under one parent."""
-        self._calls.createResourcesList(names, parent)
 
     def deleteResource(self, name: str, deleteChildren: bool = False) -> None:
         """Delete a resource without parts."""
         del deleteChildren
         self._calls.deleteResource(name)
-
-    def enableStateResource(self, name: str, enabled: bool) -> None:
-        """Set or clear a state of the robot."""
-        self._calls.enableStateResource(name, enabled)
 
     # -- internals ---------------------------------------------------------------------
 
@@ -209,6 +166,24 @@ class ALResourceManager(ALService):
     def _end(self) -> None:
         self._waiting.shutdown(wait=False, cancel_futures=True)
         self._calling.shutdown(wait=False, cancel_futures=True)
+
+
+def _forwarded(name: str) -> Callable[..., Any]:
+    """Return a method that calls `ResourceCalls`, with its parameters."""
+
+    @wraps(getattr(ResourceCalls, name))
+    def call(self: ALResourceManager, *args: object) -> Any:
+        return getattr(self._calls, name)(*args)
+
+    return call
+
+
+for _name in (
+    *("releaseResource", "releaseResources", "createResource", "createResourcesList"),
+    *("isResourceFree", "areResourcesFree", "areResourcesOwnedBy", "isInGroup"),
+    *("checkStateResourceFree", "enableStateResource", "ownersGet"),
+):
+    setattr(ALResourceManager, _name, _forwarded(_name))
 
 
 def _limit(timeout_s: float) -> float:

@@ -123,6 +123,24 @@ def test_start_sequence_of_the_ros_driver_succeeds(nao: Any) -> None:
     assert [3, "me", "hello"] in logged
 
 
+def test_a_walk_is_warned_of_in_the_log(nao: Any) -> None:
+    """Only the first warning is new: a program that comes later finds it in the log."""
+    warned = nao.run("""
+        listener = session.service("LogManager").getListener()
+        logged = []
+        listener.onLogMessagesWithBacklog.connect(logged.extend)
+        motion.moveTo(0.5, 0.0, 0.0)
+        said = "moveTo: walking is not simulated"
+        end = time.time() + 60
+        found = []
+        while not found and time.time() < end:
+            time.sleep(0.01)
+            found = [one for one in logged if one["message"] == said]
+        tell([[one["level"], one["category"]] for one in found])
+    """)
+    assert warned == [[3, "robot.warning"]]
+
+
 def test_an_answer_has_the_types_of_naoqi() -> None:
     """Signature and value of each part, as a program in C++ checks them."""
     parts = (b"i", struct.pack("<i", 7)), (b"f", struct.pack("<f", 0.5))

@@ -29,7 +29,7 @@ def world() -> Iterator[InProcess]:
 
 
 def test_every_published_method_exists_and_only_the_served_are_written() -> None:
-    written = {kind.NAME: set(dir(kind)) for kind in WRITTEN}
+    written = {name: set(dir(kind)) for name, kind in WRITTEN.items()}
     for service, methods in PUBLISHED.items():
         names = [one.name for one in methods]
         assert len(names) == len(set(names)), service

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LONGEST_S
 from nao_testbed.controllers.arbitration.manager.snapshot import users_of
-from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
+from nao_testbed.controllers.arbitration.requests import Ticket
 from nao_testbed.controllers.schemas.library.common import speaker_of
 from nao_testbed.controllers.transmitter.commands.order import OutputSet, PlacedOrder
 from nao_testbed.experiments.server.naoqi.arguments import Value
-from nao_testbed.experiments.server.naoqi.motion.engine import CLIENT_PRIORITY
 from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.experiments.server.naoqi.served_robot import fail, finish, on_cancel
 from nao_testbed.experiments.server.naoqi.service import ALService, Blocks
@@ -126,17 +125,13 @@ class Speech:
         future: Blocks = Future()
         with self._served.access():
             self._number += 1
-            ledger, owner = self._served.body.ledger, f"{client}/say {self._number}"
+            owner = f"{client}/say {self._number}"
             leaves = speaker_of(self._served.robot)
             is_silent = is_silent or not leaves
             ticket = None
             if not is_silent:
-                ledger.add_owner(
-                    Owner(name=owner, parent=client, priority=CLIENT_PRIORITY),
-                    ledger.tick,
-                )
-                request = Request(owner=owner, resources=leaves, timeout_s=LONGEST_S)
-                ticket = ledger.request(request, ledger.tick)
+                self._served.add_owner(owner, client)
+                ticket = self._served.request(owner, leaves, LONGEST_S)
             one = _Utterance(
                 number=self._number,
                 owner=owner,

@@ -9,7 +9,7 @@ each from 0 to 255, and angles have the signs of HeadYaw and HeadPitch.
 """
 
 import threading
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -114,6 +114,20 @@ class Video:
                 del self.subscriptions[handle]
 
 
+def _of_subscription(field: str) -> tuple[Callable[..., int], Callable[..., bool]]:
+    """Return getter and setter of a field of a subscription."""
+
+    def get(self: "ALVideoDevice", handleOrCamera: Value) -> int:
+        """Return the value of a subscription; -1 for a camera without one."""
+        return self._setting(field, handleOrCamera)
+
+    def put(self: "ALVideoDevice", handle: str, value: int) -> bool:
+        """Change the value of a subscription."""
+        return self._change(handle, **{field: value})
+
+    return get, put
+
+
 class ALVideoDevice(ALService):
     """Cameras of the robot; each picture is drawn on request."""
 
@@ -192,29 +206,9 @@ class ALVideoDevice(ALService):
         self._video.active = self._camera(whole(handleAndCamera[0]))
         return True
 
-    def getResolution(self, handleOrCamera: Value) -> int:
-        """Return the resolution of a subscription; -1 for a camera without one."""
-        return self._setting("resolution", handleOrCamera)
-
-    def setResolution(self, handle: str, resolution: int) -> bool:
-        """Change the resolution of a subscription."""
-        return self._change(handle, resolution=resolution)
-
-    def getColorSpace(self, handleOrCamera: Value) -> int:
-        """Return the colour space of a subscription; -1 for a camera without one."""
-        return self._setting("space", handleOrCamera)
-
-    def setColorSpace(self, handle: str, colorSpace: int) -> bool:
-        """Change the colour space of a subscription."""
-        return self._change(handle, space=colorSpace)
-
-    def getFrameRate(self, handleOrCamera: Value) -> int:
-        """Return the frame rate of a subscription; -1 for a camera without one."""
-        return self._setting("fps", handleOrCamera)
-
-    def setFrameRate(self, handle: str, frameRate: int) -> bool:
-        """Change the frame rate of a subscription, in 1/s."""
-        return self._change(handle, fps=frameRate)
+    getResolution, setResolution = _of_subscription("resolution")
+    getColorSpace, setColorSpace = _of_subscription("space")
+    getFrameRate, setFrameRate = _of_subscription("fps")
 
     def setParameter(self, cameraIndex: int, parameterId: int, value: int) -> bool:
         """Store a parameter of a camera; it has no effect on pictures."""

@@ -1,6 +1,6 @@
 """ALMotion: poses of parts of the body, and paths of arms, head and torso."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,66 @@ SHIFT_S = 2.0
 """Default duration in s of a shift of the torso between the feet."""
 
 
+def _timed(size: int) -> tuple[Callable[..., Blocks], Callable[..., Blocks]]:
+    """Return the methods for several effectors and for one, by the size of a point."""
+
+    def several(
+        self: "Cartesian",
+        effectorNames: Names,
+        frames: Value,
+        paths: Value,
+        axisMasks: Value,
+        relativeTimes: Value,
+        isAbsolute: bool = True,
+    ) -> Blocks:
+        """Move effectors through points at times, and wait."""
+        return self._follow(
+            effectorNames, frames, paths, axisMasks, relativeTimes, size, isAbsolute
+        )
+
+    def one(
+        self: "Cartesian",
+        chainName: str,
+        space: int,
+        path: Value,
+        axisMask: int,
+        durations: Value,
+        isAbsolute: bool,
+    ) -> Blocks:
+        """Move an effector through points at times, and wait."""
+        return several(self, [chainName], space, path, axisMask, durations, isAbsolute)
+
+    return several, one
+
+
+def _reactive(size: int) -> tuple[Callable[..., None], Callable[..., None]]:
+    """Return the methods for several effectors and for one, by the size of a point."""
+
+    def several(
+        self: "Cartesian",
+        names: Names,
+        spaces: Value,
+        points: Value,
+        fractionMaxSpeed: float,
+        axisMask: Value,
+    ) -> None:
+        """Move effectors to points; do not wait."""
+        self._lead(names, spaces, points, fractionMaxSpeed, axisMask, size)
+
+    def one(
+        self: "Cartesian",
+        chainName: str,
+        space: int,
+        point: Value,
+        fractionMaxSpeed: float,
+        axisMask: int,
+    ) -> None:
+        """Move an effector to a point; do not wait."""
+        several(self, [chainName], space, point, fractionMaxSpeed, axisMask)
+
+    return several, one
+
+
 class Cartesian(ALService):
     """Methods of ALMotion about poses and balance."""
 
@@ -76,109 +136,10 @@ class Cartesian(ALService):
         kinematics = self._parts.get(Kinematics)
         return kinematics.support(frame, kinematics.angles(measured=useSensorValues))
 
-    # -- timed paths -------------------------------------------------------------------
-
-    def positionInterpolations(
-        self,
-        effectorNames: Names,
-        frames: Value,
-        paths: Value,
-        axisMasks: Value,
-        relativeTimes: Value,
-        isAbsolute: bool = True,
-    ) -> Blocks:
-        """Move effectors through positions x, y, z, wx, wy, wz at times, and wait."""
-        return self._follow(
-            effectorNames, frames, paths, axisMasks, relativeTimes, 6, isAbsolute
-        )
-
-    def transformInterpolations(
-        self,
-        effectorNames: Names,
-        frames: Value,
-        paths: Value,
-        axisMasks: Value,
-        relativeTimes: Value,
-        isAbsolute: bool = True,
-    ) -> Blocks:
-        """Move effectors through poses of 12 or 16 numbers at times, and wait."""
-        return self._follow(
-            effectorNames, frames, paths, axisMasks, relativeTimes, 16, isAbsolute
-        )
-
-    def positionInterpolation(
-        self,
-        chainName: str,
-        space: int,
-        path: Value,
-        axisMask: int,
-        durations: Value,
-        isAbsolute: bool,
-    ) -> Blocks:
-        """Do as `positionInterpolations` with one effector."""
-        return self._follow(
-            [chainName], space, path, axisMask, durations, 6, isAbsolute
-        )
-
-    def transformInterpolation(
-        self,
-        chainName: str,
-        space: int,
-        path: Value,
-        axisMask: int,
-        duration: Value,
-        isAbsolute: bool,
-    ) -> Blocks:
-        """Do as `transformInterpolations` with one effector."""
-        return self._follow(
-            [chainName], space, path, axisMask, duration, 16, isAbsolute
-        )
-
-    # -- reactive --
-
-    def setPositions(
-        self,
-        names: Names,
-        spaces: Value,
-        positions: Value,
-        fractionMaxSpeed: float,
-        axisMask: Value,
-    ) -> None:
-        """Move effectors to positions; do not wait."""
-        self._lead(names, spaces, positions, fractionMaxSpeed, axisMask, 6)
-
-    def setTransforms(
-        self,
-        names: Names,
-        spaces: Value,
-        transforms: Value,
-        fractionMaxSpeed: float,
-        axisMask: Value,
-    ) -> None:
-        """Move effectors to poses; do not wait."""
-        self._lead(names, spaces, transforms, fractionMaxSpeed, axisMask, 16)
-
-    def setPosition(
-        self,
-        chainName: str,
-        space: int,
-        position: Value,
-        fractionMaxSpeed: float,
-        axisMask: int,
-    ) -> None:
-        """Do as `setPositions` with one effector."""
-        self._lead([chainName], space, position, fractionMaxSpeed, axisMask, 6)
-
-    def setTransform(
-        self,
-        chainName: str,
-        space: int,
-        transform: Value,
-        fractionMaxSpeed: float,
-        axisMask: int,
-    ) -> None:
-        """Do as `setTransforms` with one effector."""
-        self._lead([chainName], space, transform, fractionMaxSpeed, axisMask, 16)
+    positionInterpolations, positionInterpolation = _timed(6)
+    transformInterpolations, transformInterpolation = _timed(16)
+    setPositions, setPosition = _reactive(6)
+    setTransforms, setTransform = _reactive(16)
 
     def changePosition(
         self,

@@ -121,7 +121,7 @@ class HeatEffect:
                     limp |= {"LLeg", "RLeg"}
             for chain in limp:
                 cap[body.indices(list(body.chains.get(chain, ())))] = 0.0
-        self._served.stiffness.set_cap(cap)
+        self._served.stiffness.cap = cap
 
     def _raise_event(self) -> None:
         memory, hot = self._parts.memory, self.hot_devices()

@@ -16,11 +16,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import pinocchio as pin
+from scipy.spatial import ConvexHull
 
 from nao_testbed.controllers.stiffness.dynamics import build_model
 from nao_testbed.experiments.server.naoqi.motion.poses import (
     between,
-    matrix_of,
     rpy_of,
     yaw_of,
 )
@@ -88,15 +88,7 @@ class Kinematics:
         """Return the true pose of the torso in the world."""
         with self._served.access():
             truth = self._served.body.sim.truth()
-        x, y, z, w = truth.base_quaternion
-        rotation = np.array(
-            [
-                [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-                [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-                [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-            ]
-        )
-        return pin.SE3(rotation, np.array(truth.base_position))
+        return pin.XYZQUATToSE3(np.r_[truth.base_position, truth.base_quaternion])
 
     def foot_in_world(self, leg: str) -> list[float]:
         """Return x, y in m and the yaw in rad of a foot."""
@@ -141,7 +133,8 @@ class Kinematics:
             for p in self.robot.contact_points
             if p.effector in self.robot.feet
         ]
-        return _hull([(float(p[0]), float(p[1])) for p in points])
+        soles = np.array(points)[:, :2]
+        return [soles[i].tolist() for i in ConvexHull(soles).vertices]
 
     # -- inverse kinematics --
 
@@ -194,7 +187,7 @@ class Kinematics:
                 place[i] = goal[i]
             if mask >> (i + 3) & 1:
                 turn[i] = goal_turn[i]
-        wanted = pin.SE3(matrix_of(turn), place)
+        wanted = pin.SE3(pin.rpy.rpyToMatrix(turn), place)
         found, left = self._torso_at(wanted, now, q)
         if left > NEAR_ENOUGH:
             self._parts.motion.warn("the torso went only part of the way")
@@ -263,7 +256,7 @@ class Kinematics:
         """Return e (6,) and J (6, n) of an effector, in the axes of a frame."""
         here = self._in_torso(name, q)
         rotation = wanted.rotation @ here.rotation.T
-        e = np.concatenate([wanted.translation - here.translation, _vector(rotation)])
+        e = np.concatenate([wanted.translation - here.translation, pin.log3(rotation)])
         J = self._jacobian(name, here, free)  # noqa: N806
         both = np.kron(np.eye(2), turn)
         return both @ e, both @ J
@@ -342,39 +335,3 @@ class Kinematics:
         rotation = np.stack([ahead, np.cross(up, ahead), up], axis=1)
         middle = 0.5 * (feet[0].translation + feet[1].translation)
         return pin.SE3(rotation, middle).inverse()
-
-
-def _vector(rotation: FloatArray) -> FloatArray:
-    """Return the rotation vector of a rotation, (3,) in rad."""
-    skew = 0.5 * np.array(
-        [
-            rotation[2, 1] - rotation[1, 2],
-            rotation[0, 2] - rotation[2, 0],
-            rotation[1, 0] - rotation[0, 1],
-        ]
-    )
-    sine = float(np.linalg.norm(skew))
-    cosine = 0.5 * (np.trace(rotation) - 1.0)
-    angle = float(np.arctan2(sine, cosine))
-    return skew if sine < 1e-9 else skew * (angle / sine)
-
-
-def _hull(points: Sequence[tuple[float, float]]) -> list[list[float]]:
-    """Return the convex hull of points, counter-clockwise (Andrew's algorithm)."""
-
-    def half(row: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-        found: list[tuple[float, float]] = []
-        for p in row:
-            while len(found) > 1 and _turn(found[-2], found[-1], p) <= 0.0:
-                found.pop()
-            found.append(p)
-        return found[:-1]
-
-    row = sorted(set(points))
-    return [[x, y] for x, y in (*half(row), *half(row[::-1]))]
-
-
-def _turn(
-    a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]
-) -> float:
-    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])

@@ -122,7 +122,7 @@ class Stiffness(ALService):
 
     def setSmartStiffnessEnabled(self, isEnabled: bool) -> bool:
         """Enable or disable the stiffness controller within the set stiffness."""
-        self._served.stiffness.switch(is_on=isEnabled)
+        self._served.stiffness.is_on = isEnabled
         self._served.event("smart", said=f"{self._client.name}: {isEnabled}")
         return True
 
