@@ -18,7 +18,6 @@ from rich.table import Table
 from benchmarks.commands import measure_commands
 from benchmarks.engines import ENGINES, measure_engines
 from benchmarks.figures import Figure
-from benchmarks.live import measure_live
 from benchmarks.loop import (
     CONTROLLERS,
     POSTURE,
@@ -30,6 +29,7 @@ from benchmarks.reservations import ReservationBenchCfg, measure_reservations
 from benchmarks.transmitter import TransmitterBenchCfg, measure_transmitter
 from benchmarks.trials import (
     measure_fast_forward,
+    measure_live,
     measure_real_time,
     measure_scenario,
 )

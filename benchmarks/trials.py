@@ -1,14 +1,16 @@
-"""Whole trials and a scenario: real-time factors, and the effect of fast-forward.
+"""Whole trials, a scenario and a live robot: real-time factors, cost of the page.
 
 The scenario of ten behaviours runs as `nao-testbed scenario run ten_minutes --no-proof`
 does, with its run folder, for the requested time. After every block the bare engine
-repeats the same steps.
+repeats the same steps. Of two live robots with the same settings, stepped in turn for a
+second each, one is also sent to a page.
 """
 
-from contextlib import closing
+import os
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 
 from benchmarks.figures import Figure, figure, median_us, ratio
 from benchmarks.loop import POSTURE, repeat_bare
@@ -18,9 +20,13 @@ from nao_testbed.experiments.closed_loop.recording import RunRecording
 from nao_testbed.experiments.closed_loop.trial import TrialCfg, run_trial
 from nao_testbed.experiments.closed_loop.trial_result import TrialResult
 from nao_testbed.experiments.heat.side_by_side import run_side_by_side
+from nao_testbed.experiments.live.robot.live_robot import LiveRobot
+from nao_testbed.experiments.live.robot.process_link import IDLE_S, MOMENT_SLOTS
+from nao_testbed.experiments.live.robot.resting_robot import RestingRobot
 from nao_testbed.experiments.scenarios.playing.runner import ScenarioRunner
 from nao_testbed.experiments.scenarios.reading.load import SCENARIOS, load_scenario
 from nao_testbed.models import TestbedError
+from nao_testbed.models.system import Connection
 from nao_testbed.sim.engine.world import default_engine, ticks_of
 from nao_testbed.sim.recording.run_folder import create_run_folder
 from nao_testbed.sim.robot import SimulationCfg
@@ -243,3 +249,77 @@ def scenario_blocks(
         whole_us=whole_us,
         bare_us=bare_us,
     )
+
+
+LIVE_SLOTS = 100
+"""Slots of 10 ms in a block."""
+SETTLE_SLOTS = 100
+
+
+def measure_live(
+    robot_folder: Path, *, seconds: float, controller: str, posture: str
+) -> list[Figure]:
+    """Measure a slot without a page, with a page, and with a page and a viewer.
+
+    A moment is created, pickled and written; the receiver discards it.
+
+    Args:
+        robot_folder: folder of the robot.
+        seconds: simulated time of each of the three cases, in s.
+        controller: controller of both robots.
+        posture: posture of both robots.
+    """
+    cfg = TrialCfg(
+        controller=controller,
+        robot_folder=robot_folder,
+        posture=posture,
+        duration_s=seconds,
+        fast_forward=None,
+        simulation=SimulationCfg(misalignment_deg={"LAnklePitch": 2.0}),
+    )
+    alone: list[float] = []
+    watched: list[float] = []
+    idle: list[float] = []
+    with ExitStack() as stack:
+        sink = Connection(os.open(os.devnull, os.O_WRONLY), readable=False)
+        stack.callback(sink.close)
+        plain = RestingRobot(cfg)
+        stack.callback(plain.close, "done")
+        live = LiveRobot(RestingRobot(cfg))
+        stack.callback(live.close, "done")
+        for _ in range(SETTLE_SLOTS):
+            plain.slot()
+            live.slot()
+        for _ in range(max(round(seconds), 1)):
+            alone.append(_time_alone(plain))
+            watched.append(_time_with_viewer(live, sink, MOMENT_SLOTS))
+            alone.append(_time_alone(plain))
+            idle.append(_time_with_viewer(live, sink, round(100 * IDLE_S)))
+    return [
+        figure(
+            "live_slot_ms",
+            f"live slot of 10 ms, {controller}, no page",
+            "ms",
+            [1e3 * block / LIVE_SLOTS for block in alone],
+        ),
+        ratio("live_watched", "with page / without page", watched, alone[0::2], 1.15),
+        ratio("live_idle", "unopened page / without page", idle, alone[1::2], 1.02),
+    ]
+
+
+def _time_alone(robot: RestingRobot) -> float:
+    """Return the processor time of a block of slots in s."""
+    begin = process_time()
+    for _ in range(LIVE_SLOTS):
+        robot.slot()
+    return process_time() - begin
+
+
+def _time_with_viewer(live: LiveRobot, sink: Connection, every: int) -> float:
+    """Return the processor time of a block in s, with a moment per `every` slots."""
+    begin = process_time()
+    for slot in range(LIVE_SLOTS):
+        live.slot()
+        if slot % every == 0:
+            sink.send(live.moment())
+    return process_time() - begin

@@ -35,7 +35,7 @@ def test_wheel_holds_every_file_of_the_packages(members: set[str]) -> None:
         and "__pycache__" not in path.parts
     }
     face = {"__init__.py", "__init__.pyi", "gym.py", "py.typed", "testing.py"}
-    for_programs = {"almath.py", "motion.py"}
+    for_programs = {"almath.py", "motion.py", "vision_definitions.py"}
     assert members == on_disk | for_programs | {f"nao_testbed/{name}" for name in face}
 
 

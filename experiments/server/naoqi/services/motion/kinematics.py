@@ -25,7 +25,7 @@ from nao_testbed.experiments.server.naoqi.motion.poses import (
     yaw_of,
 )
 from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
-from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models import BadInput, Sonar, UnknownName, VideoCamera
 from nao_testbed.models.values import FloatArray
 
 TORSO, WORLD, ROBOT = 0, 1, 2
@@ -67,6 +67,9 @@ class Kinematics:
         soles = [p for p in robot.contact_points if p.effector in robot.feet]
         self._sole_z = min((p.position[2] for p in soles), default=0.0)
         self._links = {link.name: link for link in robot.links}
+        mounted: list[Sonar | VideoCamera] = [*robot.cameras, *robot.sonars]
+        self._mounts = {one.name: one for one in mounted}
+        """Sensors with a place of their own, by name."""
 
     # -- poses --
 
@@ -304,6 +307,10 @@ class Kinematics:
         if name == "Torso":
             return pin.SE3.Identity()
         self._update(q)
+        if (mount := self._mounts.get(name)) is not None:
+            turn = pin.rpy.rpyToMatrix(np.array(mount.rpy))
+            place = pin.SE3(turn, np.array(mount.position))
+            return pin.SE3(self._frame(mount.link).homogeneous) * place
         real = EFFECTORS.get(name, name)
         if real in self.robot.joint_names:
             number = self._model.getJointId(real)

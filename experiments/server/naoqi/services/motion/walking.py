@@ -83,7 +83,7 @@ class Walking(ALService):
         arms["LArm"], arms["RArm"] = leftArmEnabled, rightArmEnabled
         self._client.pretended["ALMotion.setMoveArmsEnabled"] += 1
 
-    def getMoveArmsEnabled(self, chainName: str) -> bool:
+    def getMoveArmsEnabled(self, chainName: str = "Arms") -> bool:
         """Return the stored switch for swinging arms."""
         arms = self._parts.get(MotionSettings).move_arms
         check_chain(chainName, (*arms, "Arms"))
