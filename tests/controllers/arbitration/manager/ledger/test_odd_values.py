@@ -317,9 +317,9 @@ class TwoArguments:
 
 @pytest.mark.requirement("RM-34", "RM-38")
 def test_answer_keep_keeps_the_resource(stage: LedgerSetup) -> None:
-    id_of = Answer(kind="keep")  # type: ignore[arg-type]
-    assert id_of.kind is AnswerKind.KEEP
-    stage.take("a", "TTS", policy=CallbackOnDemand(lambda _: id_of))
+    keep = Answer(kind="keep")  # type: ignore[arg-type]
+    assert keep.kind is AnswerKind.KEEP
+    stage.take("a", "TTS", policy=CallbackOnDemand(lambda _: keep))
     stage.owner("b")
     assert stage.ask("b", "TTS").outcome is None
     assert stage.holders("TTS") == ("a",)
