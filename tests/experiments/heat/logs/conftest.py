@@ -1,4 +1,4 @@
-"""Columns of a NAO and of a G1 that stood for some seconds with one joint off."""
+"""Columns of a NAO and of a G1 standing for some seconds with one misaligned joint."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A log means the same, whichever program wrote it; what is unknown is asked for."""
+"""Logs of different programs give equal data; unknown columns are asked for."""
 
 import json
 import sys
@@ -47,7 +47,7 @@ def seen_in(path: Path, robot: Robot, *entries: str) -> Standing:
 
 
 def assert_alike(seen: Standing, own: Standing, robot: Robot) -> None:
-    """In what both have; a G1's angles are noisier than the difference of rows."""
+    """Compare common signals; a G1's angles are noisier than the difference of rows."""
     np.testing.assert_allclose(seen.q, own.q, atol=1e-4)
     np.testing.assert_allclose(seen.effort, own.effort, atol=0.02)
     if seen.temperature is not None and own.temperature is not None:
@@ -94,7 +94,7 @@ def test_a_g1_is_read_by_the_numbers_of_its_motors(
     assert "joints by number, in Unitree's order" in seen.remarks
 
 
-def test_the_other_order_of_a_g1_is_found_by_its_angles(
+def test_the_other_motor_order_of_a_g1_is_detected_by_angles(
     g1: Robot, g1_frame: pd.DataFrame, g1_run: Path, tmp_path: Path
 ) -> None:
     path = writers.unitree(g1_frame, g1, tmp_path, order=ISAAC)
@@ -114,7 +114,7 @@ def test_numbers_of_another_robot_are_refused(
 def test_identify_reads_the_same_files(
     g1: Robot, g1_frame: pd.DataFrame, tmp_path: Path
 ) -> None:
-    """Torques are currents by the joint's constant; of two, the winding's heat."""
+    """Torques become currents; of two temperatures the winding's is read."""
     hot = pd.concat([g1_frame] * 20, ignore_index=True)
     hot["time_s"] = 0.02 * np.arange(len(hot))
     hot["temperature.left_knee"] = np.floor(30.0 + hot["time_s"] / 10.0)
@@ -127,7 +127,7 @@ def test_identify_reads_the_same_files(
     assert log.records[0].degc[0] == 30.0
 
 
-def test_a_map_names_the_columns_of_any_file(
+def test_a_map_assigns_the_columns_of_any_file(
     nao: Robot, nao_frame: pd.DataFrame, nao_run: Path, tmp_path: Path
 ) -> None:
     columns = {"clock": 1000.0 * nao_frame["time_s"]}
@@ -167,7 +167,7 @@ def test_a_map_names_the_columns_of_any_file(
         ("time", ["2026-11-27T10:00:00.000Z", "2026-11-27T10:00:00.500Z"], "s"),
     ],
 )
-def test_the_unit_of_a_time_is_told_by_its_values(
+def test_the_unit_of_time_is_inferred_from_values(
     header: str, rows: list[object], unit: str | None, tmp_path: Path
 ) -> None:
     path = tmp_path / "log.csv"
@@ -179,7 +179,7 @@ def test_the_unit_of_a_time_is_told_by_its_values(
     assert any(f"read as {unit}" in what for what in said) == (unit is not None)
 
 
-def test_a_time_that_may_be_seconds_or_milliseconds_is_asked_for(
+def test_ambiguous_seconds_or_milliseconds_are_asked_for(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "log.csv"
@@ -206,7 +206,7 @@ def test_a_time_that_may_be_seconds_or_milliseconds_is_asked_for(
         "datetime,temperature (C)\n2026-11-27 10:00:00,30\n2026-11-27 10:00:01,31\n",
     ],
 )
-def test_a_table_of_any_form_is_read(text: str, tmp_path: Path) -> None:
+def test_a_table_of_any_layout_is_read(text: str, tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text(text, encoding="utf-8")
     log = read_log(path)
@@ -334,7 +334,7 @@ def test_a_state_of_booster_is_read_by_numbers(tmp_path: Path) -> None:
 def test_replay_and_log_server_read_the_same_files(
     nao: Robot, nao_frame: pd.DataFrame, nao_run: Path, tmp_path: Path
 ) -> None:
-    """Before, they read run folders only."""
+    """They once read run folders only."""
     path = writers.almemory(nao_frame, nao, tmp_path)
     seen, own = (read_recording(one).observations for one in (path, nao_run))
     knee = nao.joint_names.index("LKneePitch")
@@ -371,7 +371,7 @@ def test_the_xray_of_a_plotjuggler_and_of_a_lowstate_file_gives_a_result(
     assert found.output.startswith("left_ankle_pitch has an error of +1.")
 
 
-def test_a_bag_that_is_none_is_refused_and_the_extra_is_named(
+def test_an_invalid_bag_is_rejected_and_the_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "run.mcap"
@@ -383,7 +383,7 @@ def test_a_bag_that_is_none_is_refused_and_the_extra_is_named(
         read_log(path)
 
 
-def test_log_columns_says_what_is_known_and_missing_and_writes_a_map(
+def test_log_columns_lists_known_and_missing_and_writes_map(
     nao: Robot, nao_frame: pd.DataFrame, nao_run: Path, tmp_path: Path
 ) -> None:
     path = writers.plotjuggler(nao_frame, nao, tmp_path)
@@ -403,7 +403,7 @@ def test_log_columns_says_what_is_known_and_missing_and_writes_a_map(
     assert_alike(seen, seen_in(nao_run, nao), nao)
 
 
-def test_a_written_map_is_read_whatever_quotes_the_columns_have(
+def test_a_written_map_is_read_with_any_quotes_in_columns(
     nao: Robot, tmp_path: Path
 ) -> None:
     path, file = tmp_path / "log.csv", tmp_path / "map.yaml"

@@ -171,7 +171,7 @@ def test_a_looped_recording_is_two_records(
     assert squares == [1.0, 4.0]
 
 
-def test_a_current_that_stays_frozen_is_asked_for(
+def test_a_frozen_current_is_asked_for(
     frame: pd.DataFrame, nao: Robot, tmp_path: Path
 ) -> None:
     spoilt = frame.copy()
@@ -199,7 +199,7 @@ def test_currents_without_a_sign_name_no_wrong_joint(
 def test_currents_that_contradict_the_servos_are_refused(
     frame: pd.DataFrame, nao: Robot, tmp_path: Path
 ) -> None:
-    """Before, angles of the other leg named a joint of the wrong leg."""
+    """Angles of the other leg once named a joint of the wrong leg."""
     names = {n: n.replace(".L", ".R") for n in of(frame, "current") if ".L" in n}
     names = {a: b for a, b in names.items() if b in frame}
     swap = names | {b: a for a, b in names.items()}
@@ -211,7 +211,7 @@ def test_currents_that_contradict_the_servos_are_refused(
 
 
 def test_a_fit_with_impossible_constants_is_refused(nao: Robot, tmp_path: Path) -> None:
-    """A sensor that fails after a while: before, an ambient of thousands of degrees."""
+    """A failing sensor once gave an ambient of thousands of degrees."""
     k = np.arange(600.0)
     degc = np.where(k < 300.0, np.floor(30.0 + k / 30.0), 190.0 - k / 100.0)
     path = tmp_path / "log.csv"
@@ -258,7 +258,7 @@ def test_a_sensor_that_lags_is_shifted(delay: int, said: str, nao: Robot) -> Non
 
 
 def test_a_temperature_sensor_that_fails_is_missing(nao: Robot, tmp_path: Path) -> None:
-    """Whole degrees, then 0 for the rest: before, an ambient far from any air."""
+    """Whole degrees, then 0: this once gave an impossible ambient temperature."""
     k = np.arange(600)
     degc = np.where(k < 300, 30 + k // 40, 0)
     path = tmp_path / "log.csv"

@@ -1,4 +1,4 @@
-"""Files as other programs write them: the same log, or a sentence."""
+"""Files of other programs give an equal log or one error sentence."""
 
 import bz2
 import csv

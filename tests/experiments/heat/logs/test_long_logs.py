@@ -1,4 +1,4 @@
-"""Long logs: the same numbers as short ones, in little memory."""
+"""Long logs give the same numbers as short ones, with little memory."""
 
 import struct
 import tracemalloc
@@ -65,7 +65,7 @@ def test_a_csv_file_read_in_blocks_gives_the_same_log(
         ("2020-01-01 00:00:00,1\n2020-01-01 00:00:01,1\n", "header"),
     ],
 )
-def test_a_file_that_is_not_plain_is_read_or_refused_as_a_short_one(
+def test_unusual_files_are_read_or_rejected_like_short_ones(
     text: str, message: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "log.csv"
@@ -146,10 +146,10 @@ def test_messages_of_one_layout_are_decoded_together() -> None:
     second[8:11] = b"hip"
     other = second.replace(b"hip", b"toe")
     numbers, fits = layout.numbers([bytes(first), bytes(second), bytes(other)])
-    assert fits.tolist() == [True, True, False], "another name is another column"
+    assert fits.tolist() == [True, True, False], "other name, other column"
     np.testing.assert_array_equal(numbers[0], [np.nan, -0.0, 7, -8, -1, 9])
     np.testing.assert_array_equal(numbers[1], [1.5, 2.5, 2**31, 2**40, 127, 65535])
     with pytest.raises(ValueError, match="0"):  # a number as text
         MessageLayout(lambda raw: {"degc": float(raw)}, b"38.5")
-    with pytest.raises(ValueError, match="9000"):  # a picture
+    with pytest.raises(ValueError, match="9000"):  # an image
         MessageLayout(lambda raw: {"width": float(raw[0])}, bytes(9000))

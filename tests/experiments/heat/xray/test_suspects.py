@@ -317,7 +317,7 @@ def test_exchanged_legs_name_no_joint(
 def test_a_torque_of_opposite_sign_names_no_joint(
     standing: Standing, robot: Robot, suspects: Suspects
 ) -> None:
-    """Too small for the servo's law, which refuses larger torques."""
+    """The torque is below the servo check, which rejects larger ones."""
     model = StandingModel(robot, standing, Assumptions())
     own, *signs = find_column_faults(model, suspects)
     assert own.probability < P_EXCHANGED, "correct names must not be doubted"
