@@ -377,7 +377,7 @@ class LongCsvTable:
                 column_names=names,
                 skip_rows=1,
                 block_size=BLOCK_BYTES,
-                use_threads=False,
+                use_threads=True,
             ),
             pacsv.ParseOptions(
                 delimiter=separator,
