@@ -123,8 +123,8 @@ def test_start_sequence_of_the_ros_driver_succeeds(nao: Any) -> None:
     assert [3, "me", "hello"] in logged
 
 
-def test_a_walk_is_warned_of_in_the_log(nao: Any) -> None:
-    """Only the first warning is new: a program that comes later finds it in the log."""
+def test_walking_warning_is_in_the_log(nao: Any) -> None:
+    """A program that connects after the first warning finds it in the log."""
     warned = nao.run("""
         listener = session.service("LogManager").getListener()
         logged = []
@@ -141,7 +141,7 @@ def test_a_walk_is_warned_of_in_the_log(nao: Any) -> None:
     assert warned == [[3, "robot.warning"]]
 
 
-def test_an_answer_has_the_types_of_naoqi() -> None:
+def test_serialised_answer_has_the_types_of_naoqi() -> None:
     """Signature and value of each part, as a program in C++ checks them."""
     parts = (b"i", struct.pack("<i", 7)), (b"f", struct.pack("<f", 0.5))
     raw = (b"r", struct.pack("<I", 2) + b"\x00\xff")

@@ -28,7 +28,7 @@ def world() -> Iterator[InProcess]:
     world.served.close("done")
 
 
-def test_every_published_method_exists_and_only_the_served_are_written() -> None:
+def test_published_methods_exist_and_only_served_ones_are_written() -> None:
     written = {name: set(dir(kind)) for name, kind in WRITTEN.items()}
     for service, methods in PUBLISHED.items():
         names = [one.name for one in methods]
