@@ -178,7 +178,7 @@ def test_binary_is_rejected(file: Path) -> None:
         file.write_bytes(content)
         with pytest.raises(BadInput, match=message):
             read_log(file)
-    with pytest.raises(BadInput, match="is not a run folder"):
+    with pytest.raises(BadInput, match="not a run folder"):
         read_log(file.parent)
 
 
