@@ -34,6 +34,7 @@ COMMANDS: Mapping[str, Sequence[str]] = {
     "help": ["--help"],
     "heat_help": ["heat", "--help"],
     "scenario_check": ["scenario", "check", "ten_minutes"],
+    "live": ["live", "--no-browser", *("--port", "0"), *("--seconds", "0.001")],
     "heat": ["heat", "--preset", "document", "--out", "heat"],
     "sweep": ["sweep", "sweep.yaml", "--yes", "--out", "sweep"],
 }
