@@ -58,8 +58,8 @@ class MotivatedParameters(Parameters):
     """Learning rate, in [0, 1]."""
     practice: float = 0.01
     """Learning rate from completion alone, in [0, 1]: share by which the probability of
-    a finished child moves towards 100 %. Default a tenth of `rate`: one lesson
-    outweighs ten completions."""
+    a finished child moves towards 100 %. By default one lesson outweighs ten
+    completions."""
 
     def __post_init__(self) -> None:
         """Validate models, names and rates.

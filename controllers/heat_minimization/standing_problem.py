@@ -7,7 +7,7 @@ motion [ES2659053T3 ¶fig.6] gives in its rows of the base and of the joints
 
 h the force and moment that carry the weight, g the joints' rows of -M̃(q) G, B and C
 the base's and the joints' rows of the transposed contact Jacobian. Motors carry
-T = S τ, S = Gᵀ of `models.robot`, and make the joule loss
+T = S τ, S = `Robot.transmission`, and make the joule loss
 
     P = Σ_m c_m T_m²,        c_m = R_m / K_m².
 

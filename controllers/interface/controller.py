@@ -43,7 +43,7 @@ class Limits:
     gains: ServoGains | None = None
     """Gains of the servos until the next step; None: the robot's own."""
     is_urgent: bool = False
-    """True if the shift must be applied immediately, as during the catch of a push.
+    """True if the shift must be applied immediately, as while a push is caught.
     Otherwise a shared robot may apply it slowly."""
 
 
@@ -196,7 +196,7 @@ class ConstantStiffness:
 
 
 class FixedStiffness(ConstantStiffness):
-    """Stiffness 1: the robot without stiffness control ("without", fig. 4a)."""
+    """Stiffness 1: no stiffness control ("without", [ES2659053T3 fig. 4a])."""
 
     def __init__(self) -> None:
         super().__init__(1.0, name="fixed")

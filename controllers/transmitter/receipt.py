@@ -41,7 +41,7 @@ class EndReason(StrEnum):
     CANNOT_BEGIN = "cannot begin"
     """The robot is not in the first posture, or an item of the stream is invalid."""
     REPLACED = "replaced"
-    """A later independent stream with the same right commands the same leaf."""
+    """A later independent stream commands the same leaf."""
 
 
 class NotReceived(StrEnum):
@@ -145,7 +145,7 @@ class Receipt:
     started_tick: int | None = None
     """Slot of the first item; None before the start."""
     ended_tick: int | None = None
-    """Slot of the last item, or of the end if no item was sent; None before the end."""
+    """Slot of the end, for DONE that of the last item; None before the end."""
     items: int | None = None
     """Number of items; None before the start."""
     sent: int = 0

@@ -269,7 +269,7 @@ def load_groups(
 def check_devices(
     file: YamlFile[RobotFile], urdf: UrdfTree, effectors: tuple[str, ...]
 ) -> None:
-    """Check that IMU, loudspeakers, sonars, cameras and feet are on known links."""
+    """Check the links of IMU, loudspeakers, sonars, cameras; feet are effectors."""
     links = [link.name for link in urdf.links]
     settings, where = file.value, urdf.path.name
     file.need("Link", settings.imu.link, links, where, "imu", "link")

@@ -3,12 +3,12 @@
     vertical (inertial unit) -> upright, on its back, on its belly, or in between
     legs (encoders)          -> the closest stored posture, which names its state
 
-Lying is detected by the attitude alone, since a robot can fall in any posture. Upright,
+Lying is detected by the attitude (any posture can fall), except on all fours. Upright,
 the legs decide; head and arms are ignored. The closest posture comes from the stiffness
 controller's matcher, the vertical from its filter.
 
 State changes need no consent. When a robot falls, owners of the state Stand lose it at
-once. The same holds if a behaviour sits down without permission. Before it leaves a
+once. After `settle_s`, so does sitting down without permission. Before it leaves a
 state, an owner should call `ask_to_leave`, which asks the holders of the state.
 """
 
@@ -42,7 +42,7 @@ class RecogniserCfg:
     the states Back and Belly; at a larger angle it lies on its side: no state."""
     enter_rad: float = 0.3
     """Root mean square difference of the leg angles in rad below which a posture
-    matches; the most similar postures, Stand and Crouch, differ by 0.68."""
+    matches; upright postures of a NAO in different states differ by 0.62 or more."""
     stay_rad: float = 0.45
     """The same threshold for the present state; larger, to tolerate a step or a knee
     bend."""

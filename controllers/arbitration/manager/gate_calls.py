@@ -54,8 +54,8 @@ class GateCalls(OwnerCalls):
         """Check whether a token may shift the set-point of a motor.
 
         The token may if it covers the motor, or the holder permits it (`allow_shift`).
-        A token of an entrusted owner must cover the motor's torque limit, and the
-        holder may forbid it.
+        So may a token of an entrusted owner that covers the motor's torque limit,
+        unless the holder forbids it.
 
         Args:
             token: token of the shift.

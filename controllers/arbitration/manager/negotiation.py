@@ -55,7 +55,7 @@ class Negotiation:
         self._timers.at(tick, Due.RETRY, again, waiting=waiting)
 
     def demand(self, waiting: Waiting, *, arrives: bool = False) -> None:
-        """Send demands to blocking holders without a promise; grant if they yield.
+        """Without a pending promise, demand from blocking holders; grant if all yield.
 
         An owner gets no demand from its own request, except the recall of lent leaves.
         Policies may call the ledger, so the state is read again after each answer.

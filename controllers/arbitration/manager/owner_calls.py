@@ -93,7 +93,7 @@ class OwnerCalls(Core):
     def start(self, owner: str) -> int:
         """Register the start of a behaviour under an owner's name.
 
-        The name is reserved until `end_start`, and then while it holds a resource.
+        The name is reserved until `end_start`, and then while it holds or awaits any.
 
         Returns:
             Number of this start, for the calls below.
@@ -335,7 +335,7 @@ class OwnerCalls(Core):
         elif hook is not None:
             try:
                 hook(event)
-            except Exception as fault:  # noqa: BLE001  as foreign as a policy
+            except Exception as fault:  # noqa: BLE001  foreign code
                 self.notify_error(event.owner, fault, token=event.token)
 
 

@@ -87,7 +87,7 @@ class PostureProblem:
         """Choose the variables and the constraints.
 
         Raises:
-            BadInput: the robot or the posture is not on feet, or no joint is movable.
+            BadInput: no feet, a posture not on feet alone, or no movable joint.
             UnknownName: the robot has no joint of a name in `keep`.
         """
         _check_standing(robot, wanted)

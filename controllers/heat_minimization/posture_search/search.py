@@ -83,7 +83,7 @@ class FoundPosture:
 
 
 STEP_RAD = 1e-5
-"""Step of the differences: the loss is exact to 1e-9 W, its error then 1e-4 W/rad."""
+"""Step of the differences: the loss is exact to 1e-9 W, so its slope to 1e-4 W/rad."""
 TOLERANCE = 0.01
 """Tolerance of a constraint: 0.1 mm, 1 mrad, or 1 in 100 of the square of a torque's
 limit."""
@@ -108,7 +108,7 @@ def search_posture(
         cfg: limits of the search; None: the defaults.
 
     Raises:
-        BadInput: the robot or the posture is not on feet, or no joint is movable.
+        BadInput: no feet, a posture not on feet alone, or no movable joint.
         UnknownName: the robot has no joint of a name in `keep`.
         NoPostureFound: no reachable posture satisfies all constraints.
     """

@@ -17,7 +17,7 @@ INTERRUPTED = 130
 PATIENCE_S = 5.0
 """Time in s after a signal for a loop to reach its next cycle."""
 GRACE_S = 3.0
-"""Time from a signal raised in code that does not return to the end, in s."""
+"""Time in s from the error of a signal to the end of a process that hangs."""
 KILL_S = 1.0
 """Further time for a process whose code blocks all other threads, in s."""
 ORPHANED = -1

@@ -123,7 +123,7 @@ def newly_limited(seated: Reservation, leaves: Iterable[Leaf]) -> Limited:
     """Return the notices of limits after a reservation got leaves.
 
     The reservation's owner is notified of limits on its leaves, and holders of motors
-    of limits by this owner.
+    that it limits.
     """
     found: Limited = {}
     for leaf in leaves:

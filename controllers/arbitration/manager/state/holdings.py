@@ -237,7 +237,7 @@ class Holdings:
         request: int | None = None,
         resume: int | None = None,
     ) -> None:
-        """Revoke leaves of a holder; all its leaves if its token loses as a whole.
+        """Revoke leaves of a holder; all its leaves if its token loses all.
 
         Args:
             reservation: reservation of the holder.

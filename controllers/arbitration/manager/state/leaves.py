@@ -149,7 +149,7 @@ class CumulativeLeaf(Leaf):
     def must_yield(
         self, owner: OwnerRecord, share: int, is_willing: Willing
     ) -> Sequence[Reservation] | None:
-        """Return willing holders, in order and all needed, that make the rate fit."""
+        """Return, in order, only the willing holders needed to fit the rate."""
         scope = self.scope(owner)
         lacking = share - self._free(scope)
         chosen: list[tuple[int, list[Reservation]]] = []

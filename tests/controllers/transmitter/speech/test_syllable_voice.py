@@ -67,7 +67,7 @@ def test_word_of_many_consonants_is_spoken() -> None:
 
 
 def test_vowels_differ_by_their_formants() -> None:
-    """Of [peterson1952]: a has 730 and 1090 Hz, i has 270 and 2290 Hz."""
+    """[peterson1952]: a has 730 and 1090 Hz, i has 270 and 2290 Hz."""
     a, i = VOICE.render("a"), VOICE.render("i")
     assert band(a, 500, 1300) > 0.7
     assert band(i, 500, 1300) < 0.1

@@ -1,4 +1,4 @@
-"""Deadlock detection: the last request of a cycle is denied."""
+"""Deadlock detection: one request of a cycle is denied."""
 
 import pytest
 
