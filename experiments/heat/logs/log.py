@@ -36,7 +36,9 @@ from nao_testbed.experiments.heat.logs.tables import (
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.recording.channels import TIME_COLUMN
+from nao_testbed.sim.recording.recorder import EVENTS_FILE
 from nao_testbed.sim.recording.run_folder import read_run
+from nao_testbed.sim.recording.run_meta import META_FILE
 
 LOG_ENDINGS = frozenset({".csv", ".parquet", ".jsonl", ".gz", ".mcap", ".bag", ".db3"})
 """Endings of files by which a folder of logs is recognised."""
@@ -76,7 +78,7 @@ def table_of(path: Path) -> LogTable:
         return read_data_set(path, files)
     if path.is_dir():
         logs = sorted(one.name for one in path.iterdir() if one.suffix in LOG_ENDINGS)
-        if logs and not (path / "meta.json").is_file():
+        if logs and not any((path / one).exists() for one in (META_FILE, EVENTS_FILE)):
             raise BadInput(
                 f"{path} is a folder with {listed(logs, 5)}, not a run folder; give "
                 "one file."
