@@ -1,16 +1,19 @@
-"""Bags of ROS as tables: rosbag1, rosbag2 and MCAP, read by the library `rosbags`.
+"""Bags as tables: rosbag1, rosbag2 and MCAP of ROS, and MCAP with messages in JSON.
 
 Columns are named by topic and field: `/imu/linear_acceleration/x`. A JointState and a
 DiagnosticArray have the name of the joint or status in place of its number, as in
 `/joint_states/LKneePitch/position`. Each row has the values of one time stamp.
 """
 
+import json
+import struct
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from functools import cache, partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -237,6 +240,8 @@ def read_bag(path: Path) -> BagTable:
             for topic in topics.values():
                 topic.flush()
     except (AnyReaderError, OSError, ValueError, KeyError) as error:
+        if path.suffix.lower() == ".mcap" and (blocks := _read_json(path)):
+            return BagTable(path, blocks)
         text = next(iter(str(error).splitlines()), type(error).__name__)
         raise BadInput(
             f"{path} cannot be read as a bag: {text} Give a whole bag of ROS 1, the "
@@ -247,6 +252,31 @@ def read_bag(path: Path) -> BagTable:
             f"{path} has no numbers in its topics; give a bag with joint states."
         )
     return BagTable(path, blocks)
+
+
+def _read_json(path: Path) -> dict[tuple[str, ...], MessageBlock]:
+    """Return the numbers of an MCAP file's messages in JSON; empty for another file."""
+    from mcap.exceptions import McapError  # noqa: PLC0415  # an extra
+    from mcap.reader import make_reader  # noqa: PLC0415
+
+    blocks: dict[tuple[str, ...], MessageBlock] = {}
+    with (
+        path.open("rb") as file,
+        suppress(McapError, OSError, ValueError, struct.error),
+    ):
+        for _, channel, message in make_reader(file).iter_messages():
+            if channel.message_encoding != "json":
+                continue
+            found = json.loads(message.data, object_hook=_record)
+            if numbers := dict(_numbers(channel.topic, found)):
+                block = blocks.setdefault(tuple(numbers), MessageBlock())
+                block.stamps.append(message.log_time)
+                block.values.extend(numbers.values())
+    return blocks
+
+
+def _record(fields_by_name: dict[str, Any]) -> SimpleNamespace:
+    return SimpleNamespace(**fields_by_name)
 
 
 def _read(reader: Any, connection: Any, raw: bytes) -> dict[str, float]:
@@ -313,7 +343,7 @@ def _numbers(name: str, value: Any) -> Iterator[tuple[str, float]]:
         for i, item in enumerate(value[:MAX_ITEMS] if len(value) <= MAX_ITEMS else ()):
             label = getattr(item, "name", None)
             yield from _numbers(f"{name}/{label}" if label else f"{name}[{i}]", item)
-    elif is_dataclass(value):
+    elif is_dataclass(value) or isinstance(value, SimpleNamespace):
         yield from _fields(name, value)
 
 
@@ -327,18 +357,17 @@ def _fields(name: str, value: Any) -> Iterator[tuple[str, float]]:
     if hasattr(value, "position") and isinstance(getattr(value, "name", ""), list):
         for kind in JOINT_FIELDS:
             columns = _joint_columns(name, tuple(value.name), kind)
-            yield from zip(columns, map(float, getattr(value, kind)), strict=False)
+            yield from zip(columns, map(float, getattr(value, kind, ())), strict=False)
         return
     if hasattr(value, "hardware_id"):  # a status, with pairs of key and text
         for pair in value.values:
             if (known := _number_in(pair.value)) is not None:
                 yield f"{name}/{pair.key}", known
         return
-    for field in fields(value):
-        inner = getattr(value, field.name)
-        is_array = field.name == "status" and isinstance(inner, list)
-        if field.name != "header" and not field.name.endswith("covariance"):
-            yield from _numbers(name if is_array else f"{name}/{field.name}", inner)
+    for field, inner in vars(value).items():
+        is_array = field == "status" and isinstance(inner, list)
+        if field != "header" and not field.endswith("covariance"):
+            yield from _numbers(name if is_array else f"{name}/{field}", inner)
 
 
 def _number_in(text: str) -> float | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from mcap.writer import Writer as McapWriter
 from typer.testing import CliRunner
 
 from nao_testbed.experiments.cli import app
@@ -56,6 +57,27 @@ def assert_alike(seen: Standing, own: Standing, robot: Robot) -> None:
         np.testing.assert_allclose(seen.accelerometer, own.accelerometer, atol=0.01)
 
 
+def mcap_of_json(frame: pd.DataFrame, robot: Robot, folder: Path) -> Path:
+    """Write joint states as JSON, as programs without ROS do for Foxglove."""
+    path, names = folder / "json.mcap", [joint.name for joint in robot.joints]
+    with path.open("wb") as file:
+        writer = McapWriter(file)
+        writer.start()
+        schema = writer.register_schema("State", "jsonschema", b"{}")
+        channel = writer.register_channel("/joint_states", "json", schema)
+        effort = {name: writers.torque(frame, robot, name) for name in names}
+        for k, time_s in enumerate(frame.index):
+            message = {
+                "name": names,
+                "position": [float(frame[f"q.{name}"].iloc[k]) for name in names],
+                "effort": [float(effort[name][k]) for name in names],
+            }
+            stamp = int(1e9 * time_s)
+            writer.add_message(channel, stamp, json.dumps(message).encode(), stamp)
+        writer.finish()  # type: ignore[no-untyped-call]
+    return path
+
+
 @pytest.mark.parametrize(
     ("writer", "has"),
     [
@@ -67,6 +89,7 @@ def assert_alike(seen: Standing, own: Standing, robot: Robot) -> None:
         (writers.bag, "temperature"),
         (partial(writers.bag, kind="sqlite3"), "temperature"),
         (partial(writers.bag, kind="bag"), "temperature"),
+        (mcap_of_json, ""),
         (writers.lerobot, "target"),
     ],
 )
