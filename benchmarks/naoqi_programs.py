@@ -330,9 +330,9 @@ def run_program(name: str, url: str) -> tuple[str, str]:
     except subprocess.TimeoutExpired:
         return "wrong", f"not done after {LONGEST_S:g} s"
     lines = [*done.stderr.splitlines(), *done.stdout.splitlines()] or ["nothing"]
-    is_refused = "not simulated: " in done.stderr
+    refusals = [line for line in lines if "not simulated: " in line]
     if name in REFUSED:
-        return "refused" if is_refused else "wrong", lines[-1]
+        return "refused" if refusals else "wrong", (refusals or lines)[-1]
     said = [line for line in lines if line.startswith(("RIGHT", "WRONG"))]
     return ("right", "") if said == ["RIGHT"] else ("wrong", (said or lines)[-1])
 
