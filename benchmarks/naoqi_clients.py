@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -80,26 +82,18 @@ def size_of(pid: int) -> dict[str, float]:
     return {"mb": round(memory_kb / 1024, 1), "threads": int(words["Threads"])}
 
 
-def measure(clients: int, seconds: float, folder: Path) -> dict[str, Any]:
-    """Start an endpoint, run the clients with it, and stop it.
+@contextmanager
+def start_server(
+    folder: Path, *options: str
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Start `naoqi serve` with a run in `folder`; give its process and address.
 
-    Args:
-        clients: number of concurrent clients.
-        seconds: duration of the load.
-        folder: folder for the run and the final JSON of the server.
+    Raises:
+        TestbedError: it ended before it served.
     """
-    ended = folder / "ended.json"
-    command = [
-        sys.executable,
-        "-m",
-        "nao_testbed.experiments.cli",
-        "naoqi",
-        "serve",
-        "--port",
-        "0",
-    ]
+    command = [sys.executable, "-m", "nao_testbed.experiments.cli", "naoqi", "serve"]
     with subprocess.Popen(
-        [*command, "--out", str(folder / "run"), "--json", str(ended)],
+        [*command, "--port", "0", "--out", str(folder / "run"), *options],
         stdout=subprocess.PIPE,
         encoding="utf-8",
     ) as server:
@@ -109,6 +103,19 @@ def measure(clients: int, seconds: float, folder: Path) -> dict[str, Any]:
             raise TestbedError(
                 f"naoqi serve ended with {server.wait()} before it served; see above."
             )
+        yield server, url
+
+
+def measure(clients: int, seconds: float, folder: Path) -> dict[str, Any]:
+    """Start an endpoint, run the clients with it, and stop it.
+
+    Args:
+        clients: number of concurrent clients.
+        seconds: duration of the load.
+        folder: folder for the run and the final JSON of the server.
+    """
+    ended = folder / "ended.json"
+    with start_server(folder, "--json", str(ended)) as (server, url):
         time.sleep(SETTLE_S)
         before = size_of(server.pid)
         with multiprocessing.get_context("spawn").Pool(clients) as pool:

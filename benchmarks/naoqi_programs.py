@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from nao_testbed.models import TestbedError
+from benchmarks.naoqi_clients import start_server
 
 LONGEST_S = 120.0
 """Time limit of a program in s."""
@@ -298,22 +298,14 @@ def serving(speed: float) -> Iterator[str]:
     Args:
         speed: simulated seconds per second.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "nao_testbed.experiments.cli", "naoqi"]
-        options = ["serve", "--port", "0", "--speed", f"{speed:g}"]
-        with subprocess.Popen(
-            [*command, *options, "--out", str(Path(folder) / "run")],
-            stdout=subprocess.PIPE,
-            encoding="utf-8",
-        ) as server:
-            assert server.stdout is not None
-            url = server.stdout.readline().strip()
-            if not url:
-                raise TestbedError(f"naoqi serve ended with {server.wait()}.")
-            try:
-                yield url
-            finally:
-                server.terminate()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        start_server(Path(folder), "--speed", f"{speed:g}") as (server, url),
+    ):
+        try:
+            yield url
+        finally:
+            server.terminate()
 
 
 def run_program(name: str, url: str) -> tuple[str, str]:
@@ -349,7 +341,10 @@ def main() -> int:
     asked = parser.parse_args()
     unknown = set(asked.names) - set(PROGRAMS)
     if unknown:
-        parser.error(f"unknown: {', '.join(sorted(unknown))}.")
+        parser.error(
+            f"no program is named {', '.join(map(repr, sorted(unknown)))}; give some "
+            f"of {', '.join(map(repr, PROGRAMS))}."
+        )
     results: Counter[str] = Counter()
     with serving(asked.speed) as url:
         for name in asked.names or PROGRAMS:

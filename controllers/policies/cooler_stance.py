@@ -25,7 +25,7 @@ from nao_testbed.controllers.heat_minimization.posture_search.search import (
 )
 from nao_testbed.controllers.heat_minimization.posture_search.search_space import (
     PostureSearchCfg,
-    symmetric,
+    symmetric_stance,
 )
 from nao_testbed.controllers.heat_minimization.posture_search.stance import Stance
 from nao_testbed.controllers.heat_minimization.set_point_shift import DEGREE
@@ -34,7 +34,7 @@ from nao_testbed.controllers.heat_minimization.stillness import LowPass
 from nao_testbed.controllers.interface.controller import Limits, require_robot
 from nao_testbed.controllers.interface.robot_interface import Observation
 from nao_testbed.controllers.stiffness.dynamics import Dynamics
-from nao_testbed.models import BadInput, Posture, Robot
+from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.values import FloatArray
 
 SETTLING_S = 5.0
@@ -94,16 +94,9 @@ def cooler_stance(robot: Robot, q: FloatArray, gravity: FloatArray) -> FloatArra
     Returns:
         (n_joints,) in rad, zero if no near stance satisfies all constraints.
     """
-    start = symmetric(robot, q)
+    stance = symmetric_stance(robot, q)
     dynamics = Dynamics(robot, sole_points(robot))
-    dynamics.update(start)
-    stance = Posture(
-        name="stance",
-        angles=start,
-        effectors=robot.feet,
-        offset=None,
-        status="estimate",
-    )
+    dynamics.update(stance.angles)
     try:
         cfg = PostureSearchCfg(
             within_rad=BOUND_RAD,

@@ -24,7 +24,7 @@ from nao_testbed.controllers.heat_minimization.standing_problem import FRICTION
 from nao_testbed.controllers.interface.checked import Checked
 from nao_testbed.controllers.stiffness.dynamics import build_model
 from nao_testbed.controllers.stiffness.kernels import BoolArray
-from nao_testbed.models import BadInput, Robot
+from nao_testbed.models import BadInput, Posture, Robot
 from nao_testbed.models.values import FloatArray, NotNegative, Positive
 
 
@@ -141,15 +141,24 @@ def is_symmetric(pair: MirrorPair, angles: FloatArray) -> bool:
     return bool(abs(difference) < ALIKE)
 
 
-def symmetric(robot: Robot, angles: FloatArray) -> FloatArray:
-    """Return (n_joints,) angles in which nearly mirrored joints mirror each other."""
+def symmetric_stance(robot: Robot, angles: FloatArray) -> Posture:
+    """Return a stance on both feet in which nearly mirrored joints mirror each other.
+
+    `angles` are (n_joints,) in rad.
+    """
     start = angles.copy()
     for pair in find_mirror_pairs(robot):
         one, other = angles[pair.joint], pair.sign * angles[pair.other]
         if abs(one - other) < SYMMETRIC_RAD:
             mean = 0.5 * (one + other)
             start[pair.joint], start[pair.other] = mean, pair.sign * mean
-    return np.asarray(start[robot.lead_joints[robot.servo_of_joint]])
+    return Posture(
+        name="this stance",
+        angles=start[robot.lead_joints[robot.servo_of_joint]],
+        effectors=robot.feet,
+        offset=None,
+        status="estimate",
+    )
 
 
 def _joint_axes(robot: Robot) -> tuple[FloatArray, FloatArray]:

@@ -40,6 +40,8 @@ LEARN_AFTER, TOGETHER = 100, 1000
 messages that are decoded together."""
 CLOCK = 1e5
 """Size from which a number may be a clock, which keeps double precision."""
+UNREADABLE_JSON = (ValueError, TypeError, AttributeError, RecursionError)
+"""Errors of a message that is not JSON, or has texts in the place of numbers."""
 JOINT_FIELDS = ("position", "velocity", "effort")
 
 
@@ -224,6 +226,8 @@ def read_bag(path: Path) -> BagTable:
         from rosbags.typesys import Stores, get_typestore  # noqa: PLC0415
     except ImportError as error:
         raise ExtraMissing("a bag", "rosbags", "logs", "or give a CSV file") from error
+    if not path.exists():
+        raise BadInput(f"{path} cannot be read: No such file or directory.")
     blocks: dict[tuple[str, ...], MessageBlock] = {}
     try:
         store = get_typestore(Stores.ROS2_HUMBLE)
@@ -245,7 +249,7 @@ def read_bag(path: Path) -> BagTable:
         text = next(iter(str(error).splitlines()), type(error).__name__)
         raise BadInput(
             f"{path} cannot be read as a bag: {text} Give a whole bag of ROS 1, the "
-            "folder of a bag of ROS 2, or an MCAP file."
+            "folder of a bag of ROS 2, or an MCAP file of ROS 2 or with JSON messages."
         ) from error
     if not blocks:
         raise BadInput(
@@ -255,24 +259,32 @@ def read_bag(path: Path) -> BagTable:
 
 
 def _read_json(path: Path) -> dict[tuple[str, ...], MessageBlock]:
-    """Return the numbers of an MCAP file's messages in JSON; empty for another file."""
-    from mcap.exceptions import McapError  # noqa: PLC0415  # an extra
-    from mcap.reader import make_reader  # noqa: PLC0415
+    """Return the numbers of an MCAP file's messages in JSON.
 
+    Empty for another file, and for one that is damaged.
+
+    Raises:
+        ExtraMissing: the extra `logs` is not installed.
+    """
+    try:
+        from mcap.exceptions import McapError  # noqa: PLC0415
+        from mcap.reader import make_reader  # noqa: PLC0415
+    except ImportError as error:
+        raise ExtraMissing("an MCAP file", "mcap", "logs") from error
     blocks: dict[tuple[str, ...], MessageBlock] = {}
-    with (
-        path.open("rb") as file,
-        suppress(McapError, OSError, ValueError, struct.error),
-    ):
-        for _, channel, message in make_reader(file).iter_messages():
-            if channel.message_encoding != "json":
-                continue
-            found = json.loads(message.data, object_hook=_record)
-            if numbers := dict(_numbers(channel.topic, found)):
+    try:
+        with path.open("rb") as file:
+            for _, channel, message in make_reader(file).iter_messages():
+                if channel.message_encoding != "json":
+                    continue
+                found = json.loads(message.data, object_hook=_record)
+                numbers = dict(_numbers(channel.topic, found))
                 block = blocks.setdefault(tuple(numbers), MessageBlock())
                 block.stamps.append(message.log_time)
                 block.values.extend(numbers.values())
-    return blocks
+    except (McapError, struct.error, OSError, *UNREADABLE_JSON):
+        return {}
+    return {names: block for names, block in blocks.items() if names}
 
 
 def _record(fields_by_name: dict[str, Any]) -> SimpleNamespace:

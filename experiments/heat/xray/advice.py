@@ -19,7 +19,7 @@ from nao_testbed.controllers.heat_minimization.posture_search.search import (
 )
 from nao_testbed.controllers.heat_minimization.posture_search.search_space import (
     PostureSearchCfg,
-    symmetric,
+    symmetric_stance,
 )
 from nao_testbed.controllers.heat_minimization.posture_search.stance import (
     Stance,
@@ -35,7 +35,7 @@ from nao_testbed.experiments.heat.xray.losses import LegAccount
 from nao_testbed.experiments.heat.xray.standing_model import DEGREE, StandingModel
 from nao_testbed.experiments.heat.xray.suspects import LOAD_CAUSE, Suspects
 from nao_testbed.experiments.heat.xray.verdict import NAMED
-from nao_testbed.models import BadInput, Posture
+from nao_testbed.models import BadInput
 from nao_testbed.models.values import FloatArray
 
 STEP_DEG = 0.1
@@ -95,17 +95,10 @@ def find_advice(
         return "the robot probably carries a load, and its place is unknown"
     robot, up = model.robot, model.up(suspects.fit)
     q = model.true_angles(suspects.fit)
-    start = symmetric(robot, q)
     evaluator = _Evaluator(model, account, up)
     slope_deg = evaluator.slope_deg(q)
     cfg = cfg or PostureSearchCfg(slope_deg=slope_deg, starts=1)
-    wanted = Posture(
-        name="this stance",
-        angles=start,
-        effectors=robot.feet,
-        offset=None,
-        status="estimate",
-    )
+    wanted = symmetric_stance(robot, q)
     try:
         found = search_posture(robot, wanted, cfg)
     except NoPostureFound as error:
@@ -115,7 +108,9 @@ def find_advice(
     if found.wanted.at_stop:
         joints = ", ".join(found.wanted.at_stop)
         return f"{joints} may rest on the joint stop, which carries part of the load"
-    change = STEP_DEG * np.round(np.rad2deg(found.found.angles - start) / STEP_DEG)
+    change = STEP_DEG * np.round(
+        np.rad2deg(found.found.angles - wanted.angles) / STEP_DEG
+    )
     every = [q, *_rival_angles(model, suspects)]
     now = evaluator.at(every, np.zeros(len(q)))
     then = evaluator.at(every, DEGREE * change)

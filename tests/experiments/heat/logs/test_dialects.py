@@ -57,7 +57,9 @@ def assert_alike(seen: Standing, own: Standing, robot: Robot) -> None:
         np.testing.assert_allclose(seen.accelerometer, own.accelerometer, atol=0.01)
 
 
-def mcap_of_json(frame: pd.DataFrame, robot: Robot, folder: Path) -> Path:
+def mcap_of_json(
+    frame: pd.DataFrame, robot: Robot, folder: Path, last: bytes = b""
+) -> Path:
     """Write joint states as JSON, as programs without ROS do for Foxglove."""
     path, names = folder / "json.mcap", [joint.name for joint in robot.joints]
     with path.open("wb") as file:
@@ -74,6 +76,8 @@ def mcap_of_json(frame: pd.DataFrame, robot: Robot, folder: Path) -> Path:
             }
             stamp = int(1e9 * time_s)
             writer.add_message(channel, stamp, json.dumps(message).encode(), stamp)
+        if last:
+            writer.add_message(channel, 0, last, 0)
         writer.finish()  # type: ignore[no-untyped-call]
     return path
 
@@ -394,10 +398,23 @@ def test_the_xray_of_a_plotjuggler_and_of_a_lowstate_file_gives_a_result(
     assert found.output.startswith("left_ankle_pitch has an error of +1.")
 
 
+@pytest.mark.parametrize(
+    "data", [b"{", b'{"name": ["a"], "position": {"x": "y"}}', b'{"hardware_id": 1}']
+)
+def test_mcap_with_a_message_that_cannot_be_read_is_refused(
+    data: bytes, nao: Robot, nao_frame: pd.DataFrame, tmp_path: Path
+) -> None:
+    path = mcap_of_json(nao_frame.iloc[:5], nao, tmp_path, last=data)
+    with pytest.raises(BadInput, match=r"json\.mcap cannot be read as a bag.*JSON"):
+        read_log(path)
+
+
 def test_an_invalid_bag_is_rejected_and_the_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "run.mcap"
+    with pytest.raises(BadInput, match=r"run\.mcap cannot be read: No such file"):
+        read_log(path)
     path.write_bytes(b"no bag")
     with pytest.raises(BadInput, match=r"run\.mcap cannot be read as a bag.*Give"):
         read_log(path)
