@@ -262,6 +262,14 @@ class Guard:
         is_high = since <= 2.0 * cfg.release_s or not self._has_settled
         return cfg.release_factor if is_high else 1.0
 
+    def hold(self) -> None:
+        """Raise the limit for `motion_s` without an alarm, as during a leg motion.
+
+        Call it while something else sets the stiffness: a limit that returned at once
+        would move the robot, which looks like a push.
+        """
+        self._hold(self.cfg.motion_s)
+
     def _hold(self, duration_s: float) -> None:
         """Keep the limit raised for this time from now, or longer."""
         self._held_until = max(self._held_until, (self._time or 0.0) + duration_s)

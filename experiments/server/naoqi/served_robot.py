@@ -130,6 +130,8 @@ class UserStiffness(ControllerWrapper):
         inner = self._wrapped
         if isinstance(inner, SmartStiffness):
             inner.user_stiffness = allowed
+            if not self.is_on and inner.guard is not None:
+                inner.guard.hold()
         limits = inner.step(observation)
         if not self.is_on:
             return Limits(stiffness=allowed)

@@ -25,6 +25,7 @@ from nao_testbed.controllers.stiffness.guard.thresholds import (
     alarms_per_hour,
     cop_noise,
 )
+from nao_testbed.experiments.server.naoqi.served_robot import UserStiffness
 from nao_testbed.models import BadInput, load_robot
 from nao_testbed.models.values import FloatArray
 from tests.controllers.conftest import make_observation
@@ -252,6 +253,23 @@ def test_limit_is_restored_after_leg_motion() -> None:
     watch.see(2.0, **rest)
     watch.see(**rest | PUSHED)
     assert guard.alarms == 1
+
+
+def test_limit_returns_slowly_after_smart_stiffness_was_off() -> None:
+    user = UserStiffness(smart(NAO, guard=CFG), N)
+    watch = Watch(user)
+    limit = watch.see(AWAKE_S).stiffness
+    user.is_on = False
+    assert_array_equal(watch.see(1.0).stiffness, 1.0)
+    user.is_on = True
+    before, begin_s = watch.see(), watch.time_s
+    assert_array_equal(before.stiffness, 1.0)
+    while (now := watch.see()).stiffness.max() > limit.max() + 1e-6:
+        fall = (before.stiffness - now.stiffness).max()
+        assert fall <= DT / CFG.release_s + 1e-6
+        before = now
+    last_s = CFG.motion_s + CFG.release_s
+    assert watch.time_s - begin_s == pytest.approx(last_s, abs=3 * DT)
 
 
 def test_rocking_after_a_motion_keeps_the_limit_lifted() -> None:
