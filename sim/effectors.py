@@ -12,6 +12,7 @@ one channel, 16 bits.
 """
 
 import wave
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -149,6 +150,8 @@ def _averages(groups: Sequence[LedGroup]) -> FloatArray:
 
 FULL_SCALE = 32767
 """Largest sample in 16 bits."""
+KEPT_S = 300.0
+"""Duration of the sound that a speaker keeps, in s, without pauses."""
 Samples = NDArray[np.int16]
 
 
@@ -180,12 +183,13 @@ class SimulatedSpeaker:
 
     def __init__(self) -> None:
         """Start silent."""
-        self._kept: list[_Kept] = []
-        self._utterances: list[Utterance] = []
+        self._kept: deque[_Kept] = deque()
+        self._kept_s = 0.0
+        self._utterances: deque[Utterance] = deque()
 
     @property
     def utterances(self) -> tuple[Utterance, ...]:
-        """Utterances so far, in the order of time."""
+        """Utterances whose sound is kept, in the order of time."""
         return tuple(self._utterances)
 
     def says(self, time_s: float) -> str:
@@ -215,12 +219,18 @@ class SimulatedSpeaker:
         """Play a checked chunk from now on.
 
         A chunk with the same label that follows without a gap extends an utterance that
-        is not complete.
+        is not complete. Sound before the last `KEPT_S` is dropped.
         """
         samples = np.round(chunk.samples * FULL_SCALE).astype(np.int16)
         self._kept.append(_Kept(time_s, chunk.sample_rate_hz, samples))
+        self._kept_s += chunk.length_s
         end_s = time_s + chunk.length_s
         utterances = self._utterances
+        while self._kept_s > KEPT_S and len(self._kept) > 1:
+            oldest = self._kept.popleft()
+            self._kept_s -= len(oldest.samples) / oldest.rate_hz
+            while utterances and utterances[0].end_s <= self._kept[0].start_s:
+                utterances.popleft()
         if utterances:
             last = utterances[-1]
             gap = abs(time_s - last.end_s) * chunk.sample_rate_hz
@@ -237,7 +247,7 @@ class SimulatedSpeaker:
         )
 
     def recording(self, until_s: float, sample_rate_hz: int = 16000) -> Samples:
-        """Return the sound from the start of the run, including silence.
+        """Return the kept sound from the start of the run, including silence.
 
         Args:
             until_s: end of the recording, in s.
@@ -261,7 +271,8 @@ class SimulatedSpeaker:
     def restore(self, state: SpeakerState) -> None:
         """Return to a saved state; drop later sound."""
         kept, utterances = state
-        self._kept, self._utterances = list(kept), list(utterances)
+        self._kept, self._utterances = deque(kept), deque(utterances)
+        self._kept_s = sum(len(one.samples) / one.rate_hz for one in kept)
 
 
 def _at_rate(kept: _Kept, rate_hz: int) -> Samples:

@@ -69,6 +69,9 @@ YIELD_S = 0.0002
 """Time in s left after a slot to threads that wait for access."""
 CROUCH_STIFFNESS = 0.2
 """Stiffness that replaces the braked gears of limp, crouching legs."""
+TOKENS_KEPT = 1000
+"""Ended tokens whose refusal is explained: 20 programs that take each other's joints
+use up 200 in a second. 10 000 take 11 MB."""
 CLIENT_PRIORITY = 2
 """Priority of every client: above the default, below a scenario's urgent behaviours."""
 START = "start posture"
@@ -185,6 +188,7 @@ class ServedRobot:
                 ledger=LedgerCfg(
                     preemption=Preemption.BY_PRIORITY,
                     tells_commands=log is not None,
+                    dead_tokens_kept=TOKENS_KEPT,
                 ),
             ),
             controller=cfg.controller,

@@ -7,7 +7,7 @@ simulated time.
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,8 @@ Blocks = Future[Any]
 """Return type of a method that takes time; its client waits until it ends."""
 NAOQI_VERSION = "2.8.5.10"
 """Release whose interface is served."""
+MAX_NAMES = 1000
+"""Maximum number of names in a table that programs fill."""
 
 
 class NotSimulated(BadInput):
@@ -30,6 +32,16 @@ class NotSimulated(BadInput):
     def __init__(self, what: str, instead: str = "") -> None:
         """Create the error from the missing function and an alternative."""
         super().__init__(f"not simulated: {what}.{' ' if instead else ''}{instead}")
+
+
+def check_room(table: Sized, what: str) -> None:
+    """Check that a table of names given by programs can take another one.
+
+    Raises:
+        BadInput: it has `MAX_NAMES`.
+    """
+    if len(table) >= MAX_NAMES:
+        raise BadInput(f"there are already {len(table)} {what}; use or remove those.")
 
 
 class Typed(list[Any]):
@@ -117,17 +129,18 @@ class ALService:
         number, result = self._client.next_number(), self._call(methodName, args)
         if isinstance(result, Future):
             self._begun[number] = result
+            result.add_done_callback(lambda _: self._begun.pop(number, None))
         return number
 
     def isRunning(self, id: int) -> bool:  # as published
         """Return true if a call still runs."""
-        return id in self._begun and not self._begun[id].done()
+        return id in self._begun
 
     def wait(self, id: int, timeoutMs: int = 0) -> Blocks:
         """Wait for a call; return true if the time limit (0: none) passed first."""
         answer: Blocks = Future()
         begun = self._begun.get(id)
-        if begun is None or begun.done():
+        if begun is None:
             finish(answer, value=False)
             return answer
         begun.add_done_callback(lambda _: finish(answer, value=False))

@@ -170,3 +170,17 @@ def test_a_rejected_command_plays_no_sound(nao: Robot, simulate: Simulate) -> No
         sim.write(Command(sound=chunk("again"), stiffness=np.full(26, 2.0)))
     sim.step(10)
     assert heard(sim.speaker) == [("hello", 0.0, 0.01, False)]
+
+
+def test_only_the_newest_sound_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A robot that is served for hours does not fill the memory."""
+    monkeypatch.setattr("nao_testbed.sim.effectors.KEPT_S", 0.05)
+    speaker = SimulatedSpeaker()
+    for slot in range(0, 40, 2):
+        play(speaker, slot, chunk("beep", is_last=True))
+    assert [round(one.start_s, 2) for one in speaker.utterances] == [
+        *(0.3, 0.32, 0.34, 0.36, 0.38)
+    ]
+    loud = np.flatnonzero(speaker.recording(0.4))
+    assert len(loud) == 5 * 160
+    assert loud[0] == round(0.3 * RATE)

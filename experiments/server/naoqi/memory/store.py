@@ -146,8 +146,7 @@ class Memory:
     def declare(self, name: str, kind: KeyKind = KeyKind.EVENT) -> None:
         """Register an event."""
         with self._lock:
-            entry = self._entries.setdefault(name, _Entry(kind))
-            entry.kind = kind
+            self._entry(name, kind).kind = kind
 
     def raise_event(self, name: str, value: Any, kind: KeyKind = KeyKind.EVENT) -> None:
         """Store a value and notify all listeners, even if the value is unchanged."""
@@ -188,23 +187,18 @@ class Memory:
     def unlisten(self, name: str, subscriber: str) -> bool:
         """Remove a subscriber from a name; return True if there was one."""
         with self._lock:
-            before = self._listeners.get(name, [])
-            left = [one for one in before if one[0] != subscriber]
-            self._listeners[name] = left
-            return len(left) < len(before)
+            return self._keep(name, lambda one: one[0] != subscriber)
 
     def unlisten_one(self, name: str, listener: Listener) -> None:
         """Remove one listener."""
         with self._lock:
-            before = self._listeners.get(name, [])
-            self._listeners[name] = [one for one in before if one[1] is not listener]
+            self._keep(name, lambda one: one[1] is not listener)
 
     def drop(self, client: str) -> None:
         """Remove all listeners of a client, and end its thread."""
         with self._lock:
-            for name, before in self._listeners.items():
-                left = [one for one in before if _client_of(one[0]) != client]
-                self._listeners[name] = left
+            for name in list(self._listeners):
+                self._keep(name, lambda one: _client_of(one[0]) != client)
             calls = self._queues.pop(client, None)
         if calls is not None:
             _end(calls)
@@ -234,7 +228,7 @@ class Memory:
     def describe(self, name: str, text: str) -> None:
         """Store a description of a key."""
         with self._lock:
-            self._entries.setdefault(name, _Entry(KeyKind.DATA)).text = text
+            self._entry(name, KeyKind.DATA).text = text
 
     def description(self, name: str) -> str:
         """Return the description of a key."""
@@ -243,17 +237,28 @@ class Memory:
 
     # -- internals ---------------------------------------------------------------------
 
+    def _keep(self, name: str, is_kept: Callable[[tuple[str, Listener]], bool]) -> bool:
+        """Remove an event's other listeners; return True if there were any."""
+        before = self._listeners.pop(name, [])
+        left = [one for one in before if is_kept(one)]
+        if left:
+            self._listeners[name] = left
+        return len(left) < len(before)
+
     def _put(self, key: str, value: Any, kind: KeyKind) -> _Entry:
         if key in self._live:
             raise BadInput(f"{key} is measured by the robot; it cannot be stored.")
         if not key:
             raise BadInput("a key is empty; give a name.")
-        if key not in self._entries and len(self._entries) >= MAX_KEYS:
-            raise BadInput(f"there are already {MAX_KEYS} keys; remove some.")
-        entry = self._entries.setdefault(key, _Entry(kind))
+        entry = self._entry(key, kind)
         entry.value = as_stored(value)
         entry.time_s, entry.has_value = self._served.time_s, True
         return entry
+
+    def _entry(self, key: str, kind: KeyKind) -> _Entry:
+        if key not in self._entries and len(self._entries) >= MAX_KEYS:
+            raise BadInput(f"there are already {MAX_KEYS} keys; remove some.")
+        return self._entries.setdefault(key, _Entry(kind))
 
     def _close(self) -> None:
         with self._lock:

@@ -128,7 +128,6 @@ class ALMemory(ALService):
         subscriber = self._listener_name(callbackModule)
         memory.unlisten(name, subscriber)
         memory.listen(name, subscriber, listener)
-        self._client.on_leave.append(lambda: _unlisten(memory, name, subscriber))
 
     def unsubscribeToEvent(self, name: str, callbackModule: str) -> None:
         """Remove the subscription of a service."""
@@ -200,10 +199,6 @@ class ALMemory(ALService):
 
         memory.listen(name, subscriber, listener)
         return one
-
-
-def _unlisten(memory: Any, name: str, subscriber: str) -> None:
-    memory.unlisten(name, subscriber)
 
 
 def _stamp(time_s: float) -> tuple[int, int]:

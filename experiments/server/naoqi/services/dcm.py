@@ -17,7 +17,7 @@ from nao_testbed.controllers.arbitration.tokens import Loss, Token
 from nao_testbed.experiments.server.naoqi.arguments import Value, number, text, whole
 from nao_testbed.experiments.server.naoqi.memory.memory_keys import PREFIX
 from nao_testbed.experiments.server.naoqi.naoqi_client import NaoqiClient, Parts
-from nao_testbed.experiments.server.naoqi.service import ALService
+from nao_testbed.experiments.server.naoqi.service import ALService, check_room
 from nao_testbed.experiments.server.naoqi.services.leds import Leds, Spot
 from nao_testbed.models import BadInput, UnknownName
 
@@ -279,6 +279,7 @@ class DCM(ALService):
             raise BadInput("an alias is [name, [actuator, ...]].")
         dcm = self._parts.get(Dcm)
         names = [dcm.actuator(text(one)) for one in alias[1]]
+        check_room(dcm.aliases, "aliases")
         dcm.aliases[text(alias[0])] = names
         return [alias[0], [PREFIX + n if n else "" for n in names]]
 

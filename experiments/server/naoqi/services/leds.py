@@ -26,7 +26,11 @@ from nao_testbed.experiments.server.naoqi.memory.memory_keys import PREFIX
 from nao_testbed.experiments.server.naoqi.motion.engine import CLIENT
 from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.experiments.server.naoqi.served_robot import fail, finish, on_cancel
-from nao_testbed.experiments.server.naoqi.service import ALService, Blocks
+from nao_testbed.experiments.server.naoqi.service import (
+    ALService,
+    Blocks,
+    check_room,
+)
 from nao_testbed.models import BadInput, TestbedError, UnknownName
 from nao_testbed.models.resources import DeviceKind
 
@@ -396,6 +400,7 @@ class ALLeds(ALService):
         """Define a group of LEDs and groups."""
         leds = self._leds
         spots = (spot for name in ledNames for spot in leds.spots(name))
+        check_room(leds.own, "groups")
         leds.own[groupName] = tuple(dict.fromkeys(spots))
 
     def listGroup(self, groupName: str) -> list[str]:

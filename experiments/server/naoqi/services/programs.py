@@ -187,7 +187,8 @@ class ALBehaviorManager(ALService):
 
     def addDefaultBehavior(self, behavior: str) -> None:
         """Add a default behaviour."""
-        self._programs.defaults.append(self._programs.check(behavior))
+        if self._programs.check(behavior) not in self._programs.defaults:
+            self._programs.defaults.append(behavior)
 
     def removeDefaultBehavior(self, behavior: str) -> None:
         """Remove a default behaviour."""

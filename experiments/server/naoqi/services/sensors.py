@@ -5,7 +5,7 @@ from collections import Counter
 from nao_testbed.experiments.server.naoqi.arguments import Value
 from nao_testbed.experiments.server.naoqi.memory.memory_keys import PREFIX, TOUCHES
 from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
-from nao_testbed.experiments.server.naoqi.service import ALService
+from nao_testbed.experiments.server.naoqi.service import ALService, check_room
 from nao_testbed.experiments.server.naoqi.services.motion.heat_effect import HeatEffect
 from nao_testbed.models import BadInput
 
@@ -62,7 +62,9 @@ class _Extractor(ALService):
     def subscribe(self, name: str, *periodAndPrecision: Value) -> None:
         """Accept: values are always up to date."""
         del periodAndPrecision
-        self._parts.get(Senses).subscribers[self.NAME, name] += 1
+        subscribers = self._parts.get(Senses).subscribers
+        check_room(subscribers, "subscribers")
+        subscribers[self.NAME, name] += 1
 
     def unsubscribe(self, name: str) -> None:
         """End a subscription.
@@ -74,13 +76,12 @@ class _Extractor(ALService):
         if not subscribers[self.NAME, name]:
             raise BadInput(f"{name!r} has not subscribed to {self.NAME}.")
         subscribers[self.NAME, name] -= 1
+        subscribers += Counter()  # drops those at 0
 
     def getSubscribersInfo(self) -> list[list[object]]:
         """Return the subscribers, with period and precision."""
         subscribers = self._parts.get(Senses).subscribers
-        return [
-            [n, 0, 1.0] for (s, n), k in subscribers.items() if s == self.NAME and k
-        ]
+        return [[n, 0, 1.0] for s, n in subscribers if s == self.NAME]
 
 
 class ALSonar(_Extractor):

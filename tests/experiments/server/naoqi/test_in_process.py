@@ -1,6 +1,8 @@
 """Tests of single slots: tokens at the gate, DCM delay, heat, leaving clients."""
 
+import gc
 import queue
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,16 +10,22 @@ import numpy as np
 import pytest
 
 from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
+from nao_testbed.experiments.server.naoqi import served_robot
 from nao_testbed.experiments.server.naoqi.arguments import Names, Numbers, Signature
 from nao_testbed.experiments.server.naoqi.naoqi_client import NaoqiClient
+from nao_testbed.experiments.server.naoqi.services.table import SERVICES
 from nao_testbed.models import BadInput, UnknownName
 from nao_testbed.sim.engine.interface import rotation_from_quaternion
 from tests.experiments.server.naoqi.in_process import InProcess
 
+TOKENS_KEPT = 20
+
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[InProcess]:
-    world = InProcess()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(served_robot, "TOKENS_KEPT", TOKENS_KEPT)
+        world = InProcess()
     yield world
     world.served.close("done")
 
@@ -361,3 +369,32 @@ def test_invalid_arguments_are_refused_by_name(
 def test_valid_arguments_are_converted() -> None:
     found = Signature(example).accept(("a", (1, 2.5), 1, 3))
     assert found == [["a"], [1.0, 2.5], True, 3.0]
+
+
+def _visit(world: InProcess, number: int) -> None:
+    """Use services as one program, and leave."""
+    client = NaoqiClient(world.parts, number, "test")
+    made = {kind.NAME: kind(client) for kind in SERVICES}
+    memory = world.parts.memory
+    memory.listen("BehaviorsRun", f"{client.name}/x", lambda *_: None)
+    made["ALMotion"]._call("setAngles", ("HeadYaw", 0.1 * (number % 2), 0.2))
+    made["ALTextToSpeech"]._call("pCall", ("say", "."))
+    made["ALSonar"]._call("subscribe", ("test",))
+    made["ALSonar"]._call("unsubscribe", ("test",))
+    world.run(0.03)
+    client.leave()
+    world.run(0.02)
+
+
+def test_clients_that_have_left_keep_no_objects(world: InProcess) -> None:
+    """After the ledger has as many ended tokens as it keeps, its size is constant."""
+    world.ask("ALSonar")("subscribe", "stays")
+    counts: list[Counter[str]] = []
+    for begin in (100, 200, 300, 400):
+        for number in range(begin, begin + 10):
+            _visit(world, number)
+        gc.collect()
+        counts.append(Counter(type(one).__name__ for one in gc.get_objects()))
+    grown = counts[-1] - counts[-2]
+    assert {kind: n for kind, n in grown.items() if n >= 10} == {}
+    world.ask("ALSonar")("unsubscribe", "stays")

@@ -11,7 +11,11 @@ from typing import Any
 
 from nao_testbed.experiments.server.naoqi.arguments import Value, number
 from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
-from nao_testbed.experiments.server.naoqi.service import ALService, Blocks
+from nao_testbed.experiments.server.naoqi.service import (
+    ALService,
+    Blocks,
+    check_room,
+)
 from nao_testbed.experiments.server.naoqi.services.audio.speech import Speech
 from nao_testbed.models import BadInput, UnknownName
 
@@ -62,6 +66,7 @@ class ALAudioPlayer(ALService):
                 f"file {fileName!r} cannot be played ({error}); give a WAV file."
             ) from error
         sounds = self._sounds
+        check_room(sounds.files, "loaded files")
         found = next(sounds.numbers)
         sounds.files[found] = fileName, length_s
         return found

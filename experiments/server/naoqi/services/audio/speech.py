@@ -54,16 +54,6 @@ class _Utterance:
 
 
 @dataclass
-class SpokenText:
-    """One line of the transcript."""
-
-    text: str
-    start_s: float
-    end_s: float
-    client: str
-
-
-@dataclass
 class VoiceSettings:
     """Voice settings of programs; stored only, except the volume."""
 
@@ -83,7 +73,6 @@ class Speech:
         """Mode of the gestures, stored only."""
         self.output = 1.0
         """Volume of the loudspeakers, in [0, 1]."""
-        self.transcript: list[SpokenText] = []
         self._waiting: list[_Utterance] = []
         self._number = 0
         parts.served.each_slot.append(lambda tick, _: self._step(tick))
@@ -199,7 +188,6 @@ class Speech:
             self._end(one, "stopped", error)
             return
         memory = self._parts.memory
-        self._start_s = self._served.time_s
         self._status(one, "started")
         memory.raise_event("ALTextToSpeech/TextStarted", value=True)
         memory.raise_event("ALTextToSpeech/CurrentSentence", one.said)
@@ -210,13 +198,10 @@ class Speech:
         self, one: _Utterance, outcome: str, error: Exception | None = None
     ) -> None:
         self._waiting.remove(one)
-        body, now = self._served.body, self._served.time_s
+        body = self._served.body
         if one.order is not None:
             if not one.order.is_over:
                 body.commands.withdraw(one.order, self._served.tick)
-            self.transcript.append(
-                SpokenText(one.said, self._start_s, now, one.owner.partition("/")[0])
-            )
             self._served.event("say", said=one.said, by=one.owner)
         if body.ledger.knows(one.owner):
             body.ledger.forget_owner(one.owner, body.ledger.tick)
