@@ -83,7 +83,7 @@ endef
 # The quick tests in another environment; -rs says what was skipped, and why.
 IN_ANOTHER = { echo "== quick tests in $(1), $(JOBS) processes"; \
     $(STRICT) $(1)/bin/pytest --quiet -rs --numprocesses=$(JOBS) --dist=worksteal \
-        -p no:nbmake -m "not slow" $(OTHER_TESTS); }
+        -m "not slow" $(OTHER_TESTS); }
 
 .PHONY: help which run bench test test-all test-engines test-newest test-pythons format lint types \
     quick long docs site notebooks lock clean
@@ -162,12 +162,12 @@ types: $(DEV)  ## mypy, strict, as on this system (PLATFORMS="linux darwin win32
 
 quick: $(DEV)  ## quick tests; names those that took a second and may be slow ones
 	@echo "== quick tests, $(JOBS) processes"
-	@$(PYTEST) -p no:nbmake $(MEASURE) --durations=25 --durations-min=1 -m "not slow" tests
+	@$(PYTEST) $(MEASURE) --durations=25 --durations-min=1 -m "not slow" tests
 
 long: $(DEV)  ## slow tests, examples and notebooks; coverage beside that of the quick
 	@echo "== slow tests, examples and notebooks, $(JOBS) processes"
 	@$(PYTEST) --cov --cov-append --cov-report=term:skip-covered \
-	    --durations=25 --durations-min=5 --nbmake --nbmake-timeout=800 -m slow $(NOTEBOOKS) tests
+	    --durations=25 --durations-min=5 -m slow tests
 
 format: $(DEV)  ## rewrite in the project's format
 	@$(BIN)/ruff check --quiet --fix $(LINTED) || true

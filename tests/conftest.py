@@ -25,17 +25,8 @@ from tests import messages, without_engine
 if TYPE_CHECKING:
     from nao_testbed.models import Robot
 
-_NOTEBOOK = ".ipynb"
 _FOR_CHILDREN = "COVERAGE_PROCESS_CONFIG"
 """Where coverage tells a child process to measure too."""
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark notebooks, which cannot say so themselves, before `-m` selects."""
-    for item in items:
-        if item.path.suffix == _NOTEBOOK:
-            item.add_marker(pytest.mark.slow)
 
 
 def pytest_collection_finish() -> None:

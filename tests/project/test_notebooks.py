@@ -1,4 +1,4 @@
-"""Notebooks are kept with small outputs; nbmake runs them (see the Makefile)."""
+"""Notebooks are kept with small outputs, and run with small parameters."""
 
 import ast
 import json
@@ -107,43 +107,56 @@ def test_notebooks_match_their_generator() -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
+FORMS = ("_repr_markdown_", "_repr_html_", "_repr_png_")
+
+
 @pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.parametrize(
-    ("stem", "parameters", "told", "never"),
+    ("number", "parameters", "told", "never"),
     [
         (
-            "01_the_documents_experiment",
+            1,
             {"minutes": 0.5, "controllers": ("smart", "fixed")},
             "compared with the published experiment: the duration is 0.5 min, not 15.",
             "at most",
         ),
+        (2, {"minutes": 0.25}, "`minheat`", "None of these controllers"),
         (
-            "02_where_the_heat_comes_from",
-            {"controllers": ("constant:0.6", "fixed")},
+            2,
+            {"controllers": ("constant:0.6", "fixed"), "minutes": 0.25},
             "None of these controllers moves a set-point.",
             "minheat",
         ),
+        (3, {"minutes": 3.0}, "", "NaN"),
+        (4, {}, "", "NaN"),
+        (5, {"robots": 2, "seconds": 3.0}, "of 2 robots", "of 10 robots"),
+        (6, {"seconds": 1.0, "tries": 4}, "", "NaN"),
     ],
 )
-def test_text_follows_the_parameters(
-    stem: str, parameters: dict[str, Any], told: str, never: str
+def test_notebook_runs_and_its_text_follows_the_parameters(
+    number: int,
+    parameters: dict[str, Any],
+    told: str,
+    never: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Text names no number or controller of another experiment."""
-    script = jupytext.read(ROOT / "notebooks" / f"{stem}.py", fmt="py:percent")
+    monkeypatch.chdir(ROOT / "notebooks")
+    script = jupytext.read(NOTEBOOKS[number - 1].with_suffix(".py"), fmt="py:percent")
     cells = [cell for cell in script.cells if cell.cell_type == "code"]
     space: dict[str, Any] = {}
-    shown: list[str] = []
+    words: list[str] = []
     for cell in cells:
         *body, last = ast.parse(cell.source).body
         exec(ast.unparse(ast.Module(body, [])), space)
         if isinstance(last, ast.Expr):
             value = eval(ast.unparse(last), space)
-            shown.append(str(getattr(value, "data", "")))
+            shown = [getattr(value, form)() for form in FORMS if hasattr(value, form)]
+            words += [str(form) for form in shown if isinstance(form, str)]
         else:
             exec(ast.unparse(last), space)
         if cell is cells[0]:
             space.update(parameters)
-    words = " ".join(shown)
-    assert told in words
-    assert never not in words
+    assert told in " ".join(words)
+    assert never not in " ".join(words)
