@@ -7,6 +7,7 @@ the robot on which a number was measured.
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 from nao_testbed.models import load_robot
@@ -25,9 +26,12 @@ ALLOWED = (
 VERBS = {"Stand", "Sit", "Crouch"}
 
 
-def names() -> set[str]:
+@cache
+def names() -> tuple[set[str], re.Pattern[str]]:
+    """Return the names, and a pattern of those that count within a text."""
     nao = load_robot("nao")
-    return {*nao.joint_names, *(link.name for link in nao.links), *nao.postures}
+    known = {*nao.joint_names, *(link.name for link in nao.links), *nao.postures}
+    return known, re.compile(rf"(?<!\w)({'|'.join(sorted(known - VERBS))})(?!\w)")
 
 
 def docstrings(tree: ast.Module) -> set[ast.expr]:
@@ -37,9 +41,8 @@ def docstrings(tree: ast.Module) -> set[ast.expr]:
 
 def found(text: str) -> list[str]:
     """Return the strings in a module that name a part of the robot."""
-    tree, known = parsed(text), names()
+    tree, (known, words) = parsed(text), names()
     spoken = docstrings(tree)
-    words = re.compile(rf"(?<!\w)({'|'.join(sorted(known - VERBS))})(?!\w)")
     return [
         node.value
         for node in ast.walk(tree)

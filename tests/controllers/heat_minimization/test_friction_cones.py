@@ -1,6 +1,5 @@
 """Least squares in circular friction cones: against a cone programme, and laws."""
 
-import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -28,6 +27,8 @@ def reference(
     A: FloatArray, b: FloatArray, friction: float, others: FloatArray
 ) -> float:
     """Return the minimum cost."""
+    import cvxpy as cp  # takes a second
+
     f, p = cp.Variable((A.shape[1] // 3, 3)), cp.Variable(others.shape[1])
     flat = cp.reshape(f, (A.shape[1],), order="C")
     rules = [cp.norm(f[:, :2], 2, axis=1) <= friction * f[:, 2], p >= 0]

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -23,6 +22,8 @@ GEAR = NAO.motor_friction
 
 
 def reference(problem: StandingProblem, gear: np.ndarray) -> float:
+    import cvxpy as cp  # takes a second
+
     n, S = problem.n_points, problem.sharing
     f, u = cp.Variable((n, 3)), cp.Variable(len(gear))
     flat = cp.reshape(f, (3 * n,), order="C")

@@ -97,10 +97,10 @@ ODD = [
 def test_invalid_yaml_is_rejected_with_its_line(
     door: Door, tmp_path: Path, text: str, words: str
 ) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     with pytest.raises(BadInput) as refused:
         door(tmp_path, f"# one line\n{text}\n")
-    assert time.monotonic() - started < AT_ONCE_S
+    assert time.process_time() - started < AT_ONCE_S
     assert words in str(refused.value)
     assert ".yaml:" in str(refused.value).splitlines()[0]
 
