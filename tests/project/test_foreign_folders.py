@@ -80,6 +80,8 @@ def test_user_tests_run_with_our_plugin(here: Path, path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("here", [True], ids=["packages"], indirect=True)
+@pytest.mark.parametrize("path", ["wheel"], indirect=True)
 def test_our_command_runs_there(here: Path, path: Path) -> None:
     said = run_there(
         here,

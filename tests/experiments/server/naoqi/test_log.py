@@ -104,16 +104,15 @@ def test_recording_answers_like_the_robot_and_compares_commands(
 
 @pytest.mark.slow
 @pytest.mark.requirement("JD-18")
-@pytest.mark.parametrize("controller", ["smart", "minheat"])
 def test_controller_runs_on_a_recording_until_its_end(
-    standing: Path, tmp_path: Path, controller: str
+    standing: Path, tmp_path: Path
 ) -> None:
     """It reports the end and exits with 0; a later client exits with 2."""
     served = serve(tmp_path, "--log", str(standing), "--speed", "0.1")
     words = ("run", "--address", served.url.replace("tcp:", "naoqi:"), "--late", "5")
     ended_file = tmp_path / "run.json"
     out = ("--out", str(tmp_path / "robot"), "--json", str(ended_file))
-    status, said = command(*words, "--controller", controller, *out)
+    status, said = command(*words, "--controller", "minheat", *out)
     assert status == 0, said
     assert "serves has ended" in said
     assert "serves has ended" in json.loads(ended_file.read_text("utf-8"))["reason"]

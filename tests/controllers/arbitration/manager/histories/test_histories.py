@@ -239,7 +239,7 @@ def test_soak(soak: int, part: int) -> None:
     _check_seeds(range(SEEDS + part, SEEDS + soak, PARTS_OF_A_SOAK))
 
 
-EXAMPLES, STEPS = 200, 20
+EXAMPLES, STEPS = 60, 20
 """Number of histories, and maximum number of steps."""
 
 
