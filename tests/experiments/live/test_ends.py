@@ -1,6 +1,7 @@
 """However a session ends: a readable run folder, a free port, no processes."""
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -77,13 +78,12 @@ def wait_until(is_so: Callable[[], object]) -> None:
 
 @pytest.fixture
 def live(tmp_path: Path) -> Iterator[tuple[Session, str]]:
-    """A robot on a page, and the page's address, after running for a second."""
+    """A robot on a page, and the page's address, after 0.6 s of the robot."""
     session = Session(*LIVE, "--controllers", "smart", "--out", str(tmp_path / "live"))
     try:
         assert session.process.stdout is not None
         url = session.process.stdout.readline().strip()
-        wait_until(lambda: "time_s" in first_state(url))
-        time.sleep(1.0)
+        wait_until(lambda: robot_time_s(url) > 0.6)
         yield session, url
     finally:
         session.kill()
@@ -99,6 +99,11 @@ def first_state(url: str) -> str:
             if line.startswith(b"data:"):
                 return str(line.decode())
     return ""
+
+
+def robot_time_s(url: str) -> float:
+    found = re.search(r'"time_s": ?([0-9.]+)', first_state(url))
+    return float(found[1]) if found else 0.0
 
 
 def is_free(url: str) -> bool:
