@@ -3,7 +3,7 @@
     python -m benchmarks.policies FILE.onnx [ROBOT]
 
 Blocks of both alternate in one process. Gymnasium's Humanoid-v5, with its random
-actions, is left out where Gymnasium is not installed.
+actions, needs `pip install 'gymnasium[mujoco]'`; without it, only ours is measured.
 """
 
 import sys
@@ -57,7 +57,7 @@ def gymnasium_humanoid() -> Callable[[], int]:
 def main(file: str, robot: str = "g1") -> None:
     """Print the median rate and range of each."""
     blocks = {f"{robot} under the policy": ours(file, robot)}
-    if find_spec("gymnasium") is not None:
+    if all(map(find_spec, ("gymnasium", "glfw", "imageio"))):
         blocks["Gymnasium Humanoid-v5"] = gymnasium_humanoid()
     rates: dict[str, list[float]] = {name: [] for name in blocks}
     for number in range(BLOCKS + 1):

@@ -10,7 +10,6 @@ the mean squared torque of the ticks in between.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from math import gcd
 from typing import Any
 
 import numpy as np
@@ -206,7 +205,6 @@ class SimulatedRobot:
             self._rng,
         )
         self._sensors.start(self._body.q, self.heating.temperature)
-        self._due_ticks = gcd(self._sensors.any_ticks, self._heat.ticks)
         self._stiffness.put(self._sensors.temperature)
 
     # -- the robot interface ------------------------------------------------------
@@ -346,15 +344,18 @@ class SimulatedRobot:
             SimulationDiverged: a torque is not finite; the state stays unchanged.
         """
         torque, q, period = self._servo.motor_torque, self._body.q, self._heat.ticks
-        end = self.tick + ticks
-        while self.tick < end:
+        sensors, tick = self._sensors, self.tick
+        end = tick + ticks
+        while tick < end:
             # Run up to the next tick at which sensors or heat are due.
-            due = self._due_ticks - self.tick % self._due_ticks
-            due = min(due, end - self.tick)
-            if not self._body.run(due):
+            due = sensors.next_tick(tick, end)
+            due = min(due, tick - tick % period + period)
+            if not self._body.run(due - tick):
                 raise self._body.divergence()
-            self._sensors.sample(self.tick, q, torque)
-            if self.tick % period == 0:
+            sensors.skip(tick, due)
+            sensors.sample(due, q, torque, end)
+            tick = due
+            if tick % period == 0:
                 self._warm()
 
     def look(self, camera: str, width: int = 320) -> Picture:

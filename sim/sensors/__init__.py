@@ -5,7 +5,6 @@ Noise comes from one generator, so that the same seed gives the same readings.
 """
 
 from dataclasses import dataclass
-from math import gcd
 
 import numba
 import numpy as np
@@ -33,7 +32,12 @@ class SensorCfg:
 class Sensors:
     """Sampling of the engine; one array for each sensor field of an observation.
 
-    Call `sample(tick)` after every tick: it reads only the sensors that are due.
+    An observation shows the last readings before it, so only these are taken. An
+    encoder and the inertial unit differentiate, and also need the reading before. Noise
+    is drawn for every reading: results do not depend on when the robot is read.
+
+        tick -> next_tick -> (the engine runs) -> skip -> sample
+
     `readings` holds the arrays, live.
     """
 
@@ -75,21 +79,13 @@ class Sensors:
         )
         self._sonar_ticks = ticks_of("sonar period", rates.sonar_period, dt)
         self._rates = rates
-        self.any_ticks = gcd(
-            self._encoder_ticks,
-            self._current_ticks,
-            self._imu_ticks,
-            self._fsr_ticks,
-            self._sonar_ticks,
-        )
-        """Sensors are due only at multiples of this number of ticks."""
-        n, m = len(robot.joints), len(robot.motors)
+        n, m, n_fsr = len(robot.joints), len(robot.motors), len(robot.force_sensors)
         self.q = np.zeros(n)
         self.v = np.zeros(n)
         self.current = np.zeros(m)
         self._current_normal = np.zeros(m)
         self.temperature = np.zeros(m)
-        self.fsr = np.zeros(len(robot.force_sensors))
+        self.fsr = np.zeros(n_fsr)
         self.sonar = np.zeros(len(robot.sonars))
         self.battery = np.ones(1)
         self._fine = np.zeros(n)
@@ -104,6 +100,21 @@ class Sensors:
             robot, noise=cfg.noise, resolution=cfg.resolution
         )
         self._sonars = Sonars(robot, resolution=cfg.resolution)
+        # period in ticks, readings needed before an observation beyond the last
+        self._needed = (
+            (self._encoder_ticks, 1),
+            (self._current_ticks, 0),
+            (self._imu_ticks, 1),
+            (self._fsr_ticks, 0),
+            (self._sonar_ticks, 0),
+        )
+        # period in ticks, normal numbers drawn per reading
+        self._drawn = (
+            ((self._current_ticks, m), (self._imu_ticks, 6), (self._fsr_ticks, n_fsr))
+            if cfg.noise
+            else ()
+        )
+        self._unused = np.zeros(1024)
 
         self.readings: dict[str, FloatArray] = {
             name: getattr(self, name) for name in READINGS if hasattr(self, name)
@@ -120,25 +131,61 @@ class Sensors:
         self.read_temperature(temperature)
         self.current[:] = 0.0
 
-    def sample(self, tick: int, q: FloatArray, motor_torque: FloatArray) -> None:
-        """Read the sensors that are due after `tick`.
+    def next_tick(self, tick: int, until: int) -> int:
+        """Return the next tick with a needed reading, at most `until`.
+
+        Args:
+            tick: ticks since the start.
+            until: tick of the next observation.
+        """
+        found = until
+        for period, before in self._needed:
+            last = until - until % period
+            first = max(tick - tick % period + period, last - before * period)
+            found = min(found, first)
+        return found
+
+    def skip(self, since: int, tick: int) -> None:
+        """Draw the noise of the readings after `since` and before `tick`."""
+        for period, n in self._drawn:
+            self._discard(n * ((tick - 1) // period - since // period))
+
+    def sample(
+        self,
+        tick: int,
+        q: FloatArray,
+        motor_torque: FloatArray,
+        until: int | None = None,
+    ) -> None:
+        """Take the readings that are due after `tick` and needed at `until`.
 
         Args:
             tick: ticks since the start.
             q: (n_joints,) true angles in rad.
             motor_torque: (n_motors,) joint-side motor torques in N·m.
+            until: tick of the next observation; None: this tick.
         """
-        if tick % self.any_ticks:
-            return
-        if tick % self._encoder_ticks == 0:
+        left = 0 if until is None else until - tick
+        if tick % self._encoder_ticks == 0 and left < 2 * self._encoder_ticks:
             self._read_encoders(q)
         if tick % self._current_ticks == 0:
-            self._read_currents(motor_torque)
+            if left < self._current_ticks:
+                self._read_currents(motor_torque)
+            else:
+                self._discard_reading(0)
         if tick % self._imu_ticks == 0:
-            self._imu.read(self._engine)
+            if left < self._imu_ticks:
+                self._imu.read(self._engine)
+            else:
+                if left < 2 * self._imu_ticks:
+                    self._imu.start(self._engine)
+                self._discard_reading(1)
         if tick % self._fsr_ticks == 0:
-            self._read_fsr()
-        if tick % self._sonar_ticks == 0:
+            if left < self._fsr_ticks:
+                self._read_fsr()
+            else:
+                self._discard_reading(2)
+        if tick % self._sonar_ticks == 0 and left < self._sonar_ticks:
             self._sonars.read(self._engine, self.sonar)
 
     def read_temperature(self, temperature: FloatArray) -> None:
@@ -150,6 +197,18 @@ class Sensors:
     def read_battery(self, charge: float) -> None:
         """Store the charge of the battery, as a fraction."""
         self.battery[0] = charge
+
+    def _discard_reading(self, sensor: int) -> None:
+        """Draw the noise of one reading of a sensor in `_drawn`."""
+        if self._drawn:
+            self._discard(self._drawn[sensor][1])
+
+    def _discard(self, n: int) -> None:
+        """Draw `n` normal numbers that are not used."""
+        while n > 0:
+            unused = self._unused[:n]
+            self._rng.standard_normal(out=unused)
+            n -= unused.size
 
     def _read_encoders(self, q: FloatArray) -> None:
         _encode(

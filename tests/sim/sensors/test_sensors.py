@@ -1,5 +1,6 @@
 """Sensors: rates, resolution, noise, frames, signs, and forces of a sole."""
 
+import dataclasses
 from typing import cast
 
 import numpy as np
@@ -10,7 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.transform import Rotation
 
 from nao_testbed.controllers.interface.robot_interface import Command, Observation
-from nao_testbed.models import BadInput, Robot
+from nao_testbed.models import BadInput, Robot, load_robot
+from nao_testbed.models.folders import find_robot_folder
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.interface import Engine, rotation_from_quaternion
 from nao_testbed.sim.engine.world import WorldCfg
@@ -202,6 +204,23 @@ def test_each_sensor_holds_its_value_for_its_period(
         period = periods[name]
         assert changes[name] == list(range(100 + period, 141, period)), name
     assert set(changes["q"]) <= set(range(105, 141, 5))
+
+
+@pytest.mark.parametrize("name", ["nao", "g1"])
+def test_readings_do_not_depend_on_when_the_robot_is_read(
+    name: str, simulate: Simulate
+) -> None:
+    """Readings between two observations are left out, and their noise is drawn."""
+    robot = load_robot(find_robot_folder(name))
+    posture = next(iter(robot.postures))
+    seldom, often = (simulate(robot, SimulationCfg(), posture) for _ in range(2))
+    for ticks in (20, 7, 1, 2, 33, 10, 101):
+        seldom.step(ticks)
+        for _ in range(ticks):
+            often.step(1)
+        late, early = seldom.read(), often.read()
+        for field in dataclasses.fields(late):
+            assert_array_equal(getattr(late, field.name), getattr(early, field.name))
 
 
 def test_temperatures_are_reported_every_second_in_whole_kelvins(
