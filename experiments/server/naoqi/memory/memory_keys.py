@@ -58,6 +58,7 @@ TOUCH_CHANGED = "TouchChanged"
 FIRST_VALUES: Mapping[str, Any] = {
     **dict.fromkeys(TOUCHES.values(), 0.0),
     TOUCH_CHANGED: [],
+    **{f"Sonar{side}Detected": 0.0 for side in SIDES.values()},
     **dict.fromkeys(
         (
             *("robotHasFallen", "ALMotion/RobotIsFalling"),

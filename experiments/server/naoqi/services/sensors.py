@@ -3,7 +3,11 @@
 from collections import Counter
 
 from nao_testbed.experiments.server.naoqi.arguments import Value
-from nao_testbed.experiments.server.naoqi.memory.memory_keys import PREFIX, TOUCHES
+from nao_testbed.experiments.server.naoqi.memory.memory_keys import (
+    PREFIX,
+    SIDES,
+    TOUCHES,
+)
 from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.experiments.server.naoqi.service import ALService, check_room
 from nao_testbed.experiments.server.naoqi.services.motion.heat_effect import HeatEffect
@@ -12,6 +16,8 @@ from nao_testbed.models import BadInput
 CONTACT_EVENT = "footContactChanged"
 CHARGE_EVENT = "BatteryChargeChanged"
 LOOK_S = 0.1
+NEAR_M = 0.5
+"""Distance in m below which a sonar detects an obstacle [naoqi-api]."""
 
 
 class Senses:
@@ -22,9 +28,8 @@ class Senses:
         self._parts = parts
         self.subscribers: Counter[tuple[str, str]] = Counter()
         """Service and name of each subscriber."""
-        self._contact: bool | None = None
-        self._charge: int | None = None
-        self._falls = False
+        self._last: dict[str, object] = {"falls": False}
+        """Value of each poll, by its name."""
         self._touched: set[str] = set()
         """Events of the sensors that a person or a scenario touches."""
         parts.served.each_slot.append(lambda *_: self._feel())
@@ -40,20 +45,26 @@ class Senses:
         memory, served = self._parts.memory, self._parts.served
         if memory.kind("footContact") is not None:
             contact = bool(memory.get("footContact"))
-            if contact != self._contact:
+            if self._has_changed("contact", contact):
                 memory.raise_event(CONTACT_EVENT, contact)
                 memory.raise_event("ALMotion/RobotIsStand", contact)
-            self._contact = contact
         charge = round(100.0 * memory.get(f"{PREFIX}Battery/Charge/Sensor/Value"))
-        if charge != self._charge:
+        if self._has_changed("charge", charge):
             memory.raise_event(CHARGE_EVENT, charge)
-        self._charge = charge
         falls = served.body.sim.has_fallen()
-        if falls and not self._falls:
+        if self._has_changed("falls", falls) and falls:
             memory.raise_event("ALMotion/RobotIsFalling", value=True)
             memory.raise_event("robotHasFallen", value=True)
-        self._falls = falls
+        for side in SIDES.values():
+            distance = memory.find(f"{PREFIX}US/{side}/Sensor/Value")
+            if distance is not None and self._has_changed(side, distance < NEAR_M):
+                what = "Detected" if distance < NEAR_M else "NothingDetected"
+                memory.raise_event(f"Sonar{side}{what}", distance)
         served.after(LOOK_S, self._poll)
+
+    def _has_changed(self, name: str, value: object) -> bool:
+        before, self._last[name] = self._last.get(name), value
+        return before != value
 
 
 class _Extractor(ALService):
@@ -85,7 +96,7 @@ class _Extractor(ALService):
 
 
 class ALSonar(_Extractor):
-    """Distances to obstacles in front; the keys are US/Left and US/Right."""
+    """Distances to obstacles in front: keys US/Left and US/Right, events by side."""
 
     NAME = "ALSonar"
 

@@ -12,7 +12,9 @@ import pytest
 from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
 from nao_testbed.experiments.server.naoqi import served_robot
 from nao_testbed.experiments.server.naoqi.arguments import Names, Numbers, Signature
+from nao_testbed.experiments.server.naoqi.memory.memory_keys import PREFIX
 from nao_testbed.experiments.server.naoqi.naoqi_client import NaoqiClient
+from nao_testbed.experiments.server.naoqi.services.sensors import NEAR_M
 from nao_testbed.experiments.server.naoqi.services.table import SERVICES
 from nao_testbed.models import BadInput, UnknownName
 from nao_testbed.sim.engine.interface import rotation_from_quaternion
@@ -398,3 +400,22 @@ def test_clients_that_have_left_keep_no_objects(world: InProcess) -> None:
     grown = counts[-1] - counts[-2]
     assert {kind: n for kind, n in grown.items() if n >= 10} == {}
     world.ask("ALSonar")("unsubscribe", "stays")
+
+
+def test_sonar_events_say_on_which_side_an_obstacle_is_near(world: InProcess) -> None:
+    memory, ask = world.parts.memory, world.ask("ALMemory")
+    key = f"{PREFIX}US/Left/Sensor/Value"
+    assert ask("getData", "SonarLeftNothingDetected") > NEAR_M
+    live = memory._live[key]
+    try:
+        memory.add_live({key: lambda: 0.3})
+        world.run(0.2)
+    finally:
+        memory.add_live({key: live})
+    assert ask("getData", "SonarLeftDetected") == pytest.approx(0.3)
+    assert ask("getData", "SonarRightDetected") == 0.0
+    n = len(ask("getEventHistory", "SonarLeftNothingDetected"))
+    world.run(0.2)
+    assert len(ask("getEventHistory", "SonarLeftNothingDetected")) == n + 1
+    events = world.ask("ALSonar")("getEventList")
+    assert set(events) <= set(ask("getEventList"))
