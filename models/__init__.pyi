@@ -23,5 +23,6 @@ from .robot import Robot as Robot
 from .robot import SensorRates as SensorRates
 from .robot import Sonar as Sonar
 from .robot import Speaker as Speaker
+from .robot import TouchSensor as TouchSensor
 from .robot import TwoNodeHeating as TwoNodeHeating
 from .robot import VideoCamera as VideoCamera

@@ -269,6 +269,15 @@ class Sonar(StrictPart):
 
 
 @dataclass(frozen=True, kw_only=True)
+class TouchSensor(StrictPart):
+    """Touch sensor, bumper or button."""
+
+    link: Name
+    position: tuple[Real, Real, Real]
+    """Position in the link frame, in m."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class VideoCamera(StrictPart):
     """Camera; it looks along x of its own frame, z upwards in the picture."""
 
@@ -397,8 +406,8 @@ class Robot:
     battery: Battery
     sonars: tuple[Sonar, ...] = ()
     cameras: tuple[VideoCamera, ...] = ()
-    touch_sensors: tuple[str, ...] = ()
-    """Names of its touch sensors, bumpers and buttons."""
+    touch_sensors: Mapping[str, TouchSensor] = field(default_factory=dict)
+    """Touch sensors, bumpers and buttons, by name."""
     resources: ResourceNode = _NO_RESOURCES
     """Root of the tree of resources for behaviours."""
     bodies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -27,6 +27,7 @@ from nao_testbed.experiments.common.signals import exit_status, stop_reason
 from nao_testbed.experiments.common.workers import exit_text
 from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials
 from nao_testbed.experiments.live.page import Address
+from nao_testbed.experiments.live.robot.operation import Touch
 from nao_testbed.experiments.live.robot.process_link import (
     IDLE_S,
     STOP_S,
@@ -272,6 +273,7 @@ class LivePage:
             slope_deg=plan.slope_deg,
             obstacles=plan.obstacles,
             on_joint=self._api.choose,
+            on_touch=lambda i, name: self._links[i].send(Touch(sensor=name)),
         )
 
     def watch(self, scene: "Scene", seconds: float | None = None) -> None:

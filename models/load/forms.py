@@ -23,6 +23,7 @@ from nao_testbed.models.robot import (
     Sonar,
     Speaker,
     Thermal,
+    TouchSensor,
     TwoNodeHeating,
     Vector3,
     VideoCamera,
@@ -284,7 +285,7 @@ class RobotFile(_Part):
     speakers: tuple[Speaker, ...] = ()
     sonars: tuple[Sonar, ...] = ()
     cameras: tuple[VideoCamera, ...] = ()
-    touch_sensors: tuple[Name, ...] = ()
+    touch_sensors: dict[Name, TouchSensor] = {}
     typical_postures: dict[Name, TypicalPosturePart]
     bodies: dict[Name, tuple[ResourceName, ...]] = {}
     """Body types of the robot, each with the resources that it lacks."""

@@ -269,7 +269,7 @@ def load_groups(
 def check_devices(
     file: YamlFile[RobotFile], urdf: UrdfTree, effectors: tuple[str, ...]
 ) -> None:
-    """Check the links of IMU, loudspeakers, sonars, cameras; feet are effectors."""
+    """Check the links of IMU, speakers, sonars, cameras, touch; feet are effectors."""
     links = [link.name for link in urdf.links]
     settings, where = file.value, urdf.path.name
     file.need("Link", settings.imu.link, links, where, "imu", "link")
@@ -278,6 +278,8 @@ def check_devices(
     for kind in ("sonars", "cameras"):
         for i, device in enumerate(getattr(settings, kind)):
             file.need("Link", device.link, links, where, kind, i, "link")
+    for name, sensor in settings.touch_sensors.items():
+        file.need("Link", sensor.link, links, where, "touch_sensors", name, "link")
     for foot in settings.feet:
         file.need("Effector", foot, effectors, "contacts.csv", "feet")
 

@@ -2,7 +2,7 @@
 
 The scene has no controls, so that no browser message to viser can move a robot:
 requests arrive through the page (`experiments.live.page.page_api`). A click on a joint
-is reported to the page.
+is reported to the page. A click on a touch sensor touches it.
 """
 
 import time
@@ -57,6 +57,7 @@ class Scene:
         slope_deg: float = 0.0,
         obstacles: Sequence[Obstacle] = (),
         on_joint: Callable[[int, int], None] | None = None,
+        on_touch: Callable[[int, str], object] | None = None,
     ) -> None:
         """Build the scene.
 
@@ -68,6 +69,8 @@ class Scene:
             slope_deg: slope of the ground in degrees.
             obstacles: obstacles around each robot.
             on_joint: function called with the indices of the clicked robot and joint.
+            on_touch: function called with the index of the clicked robot and the name
+                of its touch sensor; None: sensors are not shown.
         """
         self._robot, self._names = robot, tuple(names)
         lay_stage(server, len(names), HEIGHT_M, slope_deg, aspect=NARROWEST)
@@ -87,6 +90,8 @@ class Scene:
             figure.stand_among(obstacles, slope_deg)
             if on_joint is not None:
                 figure.on_joint(partial(on_joint, i))
+            if on_touch is not None:
+                figure.on_touch(robot, partial(on_touch, i))
         sensors = robot.force_sensors
         self._soles = [
             (link, np.array([sensor.link == link for sensor in sensors]))

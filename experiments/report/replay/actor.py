@@ -5,13 +5,14 @@ Only visible changes are sent to the scene.
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nao_testbed.experiments.heat.figures.robot_view import colours_of
 from nao_testbed.experiments.report.replay.rig import OFF, Rig, TreeJoint, turns
+from nao_testbed.models import Robot
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.obstacles import Obstacle
 from nao_testbed.sim.sensors.drawing.meshes import Shape
@@ -27,12 +28,14 @@ if TYPE_CHECKING:
     )
 
 
+KeyT = TypeVar("KeyT")
 ANGLE_STEP = np.deg2rad(0.1)
 """Smallest rotation of a link that is sent, in rad; smaller ones are invisible."""
 WAY_STEP_M = 5e-4
 COLOUR_STEP = 3
 """Smallest change of a colour that is sent, from 0 to 255."""
 LAMP_RADIUS_M = 0.009
+TOUCH_RGB = (110, 118, 129)
 FORCE_RGB = (46, 160, 67)
 METRES_A_NEWTON = 0.0025
 """Length of an arrow in m/N: 6 cm below each foot of a standing NAO."""
@@ -108,6 +111,8 @@ class Figure:
             f"{self.root}/name", name, position=(0.0, 0.0, self._text_height)
         )
         self._lamps: dict[str, IcosphereHandle] = {}
+        self.touches: dict[str, IcosphereHandle] = {}
+        """Touch sensors by name."""
         self._arrows: dict[str, ArrowsHandle] = {}
         self._said: LabelHandle | None = None
         n = len(robot.joints)
@@ -141,6 +146,18 @@ class Figure:
         """Register a callback for clicks on the drum of a joint."""
         for j, drum in self._drums.items():
             drum.on_click(partial(_tell_of, tell, j))
+
+    def on_touch(self, robot: Robot, tell: Callable[[str], object]) -> None:
+        """Add the touch sensors, and register a callback for clicks on them."""
+        for name, sensor in robot.touch_sensors.items():
+            self.touches[name] = self._scene.add_icosphere(
+                f"{self.paths[sensor.link]}/{plain(name)}",
+                LAMP_RADIUS_M,
+                TOUCH_RGB,
+                subdivisions=2,
+                position=sensor.position,
+            )
+            self.touches[name].on_click(partial(_tell_of, tell, name))
 
     def ring(self, watts: FloatArray) -> None:
         """Draw a ring around each joint whose radius shows its useless heat.
@@ -278,8 +295,8 @@ class Figure:
             self._label.text = text
 
 
-def _tell_of(tell: Callable[[int], None], j: int, _event: object) -> None:
-    tell(j)
+def _tell_of(tell: Callable[[KeyT], object], key: KeyT, _event: object) -> None:
+    tell(key)
 
 
 def _ring_size(watts: float) -> tuple[float, float, float]:

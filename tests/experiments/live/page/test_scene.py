@@ -68,12 +68,14 @@ def test_ring_grows_with_the_useless_heat(
     sizes: list[float] = []
     with closed_viser(secrets.token_urlsafe(8)) as viser:
         clicked: list[tuple[int, int]] = []
+        touched: list[tuple[int, str]] = []
         scene = Scene(
             viser,
             robot,
             moment.q,
             ["fixed"],
             on_joint=lambda i, j: clicked.append((i, j)),
+            on_touch=lambda i, name: touched.append((i, name)),
         )
         (figure,) = scene._figures
         for watts in (0.0, 1.0, 4.0, 0.0):
@@ -89,6 +91,9 @@ def test_ring_grows_with_the_useless_heat(
         for callback in figure._drums[knee]._impl.click_cb or ():
             callback.callback(None)  # type: ignore[arg-type]
         assert clicked == [(0, knee)]
+        for callback in figure.touches["Head/Touch/Front"]._impl.click_cb or ():
+            callback.callback(None)  # type: ignore[arg-type]
+        assert touched == [(0, "Head/Touch/Front")]
     assert sizes[0] == sizes[3] == 0.0
     assert 1.0 < sizes[1] < sizes[2]
 
