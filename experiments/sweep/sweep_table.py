@@ -13,12 +13,13 @@ has no table, or that of an earlier run; then the files of the ended trials are 
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
+from nao_testbed.controllers.policies.text import short_names
 from nao_testbed.controllers.stiffness.flags import StiffnessFlag
 from nao_testbed.experiments.closed_loop.trial_result import JointResult, TrialResult
 from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD
@@ -64,6 +65,15 @@ class Sweep:
     meta: Mapping[str, Any]
     """Name, seed, number of robots, names of the grid columns and the drawn columns,
     versions of all packages, commit, start time."""
+
+    def with_short_names(self) -> "Sweep":
+        """Return the sweep for display: policies without folder and suffix."""
+        if "controller" not in self.frame:
+            return self
+        names = [str(name) for name in dict.fromkeys(self.frame["controller"])]
+        short = dict(zip(names, short_names(names), strict=True))
+        column = self.frame["controller"].map(short)
+        return replace(self, frame=self.frame.assign(controller=column))
 
 
 def row_of(record: TrialRecord) -> dict[str, Any]:
@@ -251,6 +261,14 @@ class SweepFolder:
     """True if a process has locked the folder."""
     problems: tuple[str, ...]
     """Sentences on damaged files and their replacements."""
+
+    def with_short_names(self) -> "SweepFolder":
+        """Return the folder for display: policies without folder and suffix."""
+        expected = self.expected
+        if expected is not None:
+            names = short_names(list(expected))
+            expected = dict(zip(names, expected.values(), strict=True))
+        return replace(self, sweep=self.sweep.with_short_names(), expected=expected)
 
     @property
     def name(self) -> str:

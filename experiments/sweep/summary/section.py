@@ -152,6 +152,7 @@ def sweep_section(found: SweepFolder, prefix: str) -> Section:
         found: loaded folder of the sweep.
         prefix: prefix of the ids in its SVG figures, unique for each section.
     """
+    found = found.with_short_names()
     sweep = found.sweep
     problems = [*found.state, *found.problems, *_caveats(sweep)]
     figures = _figures(sweep, prefix, problems)

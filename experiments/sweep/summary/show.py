@@ -41,6 +41,7 @@ def show_summary(sweep: Sweep, folder: Path, console: Console) -> None:
     """
     if not controllers_of(sweep):
         return
+    sweep = sweep.with_short_names()
     console.print(Text(f"\nSweep {sweep.meta['name']}", "bold"))
     for table in comparisons(sweep):
         console.print(table)
@@ -58,6 +59,7 @@ def draw_figures(sweep: Sweep, folder: Path) -> list[Path]:
     """
     if not (has_pairs(sweep) or is_pushed(sweep)):
         return []
+    sweep = sweep.with_short_names()
     from nao_testbed.experiments.common.drawing.style import save_figure  # noqa: PLC0415  # matplotlib
     from nao_testbed.experiments.sweep.summary.sweep_figures import (  # noqa: PLC0415  # matplotlib
         band_figure,

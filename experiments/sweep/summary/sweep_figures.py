@@ -93,9 +93,16 @@ def logarithmic(axes: "Axes") -> None:
 def name_axis(axes: "Axes", names: "Sequence[str]") -> None:
     """Write the controllers below a panel."""
     plain_frame(axes)
-    broken = [name if len(name) < 10 else name.replace("-", "-\n", 1) for name in names]
-    axes.set_xticks(range(len(names)), broken)
+    axes.set_xticks(range(len(names)), [_broken(name) for name in names])
     axes.set_xlim(-0.5, len(names) - 0.5)
+
+
+def _broken(name: str) -> str:
+    """Return a name with line breaks; `+` starts an option of a policy."""
+    head, *options = name.replace("=", "=\n").split("+")
+    if len(head) >= 10:
+        head = re.sub("[-_]", r"\g<0>\n", head)
+    return "\n+".join([head, *options])
 
 
 def write_sweep_footer(

@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+from nao_testbed.experiments.sweep.summary import controllers_of
+from nao_testbed.experiments.sweep.sweep_table import Sweep
 from nao_testbed.models import BadInput
 from tests.controllers.policies.python_policy import HOLD
 from tests.experiments.sweep.files import TWO_LEG, spec_of
@@ -29,6 +32,14 @@ def test_policies_are_controllers_of_the_sweep(tmp_path: Path) -> None:
     tmp_path.joinpath("b.py").write_text(f"{HOLD}\n# trained on\n", encoding="utf-8")
     now = [trial.key for trial in spec_of(tmp_path, text).trials()]
     assert not set(now) & set(before)  # the changed policy is run again
+
+
+def test_tables_and_figures_show_policies_without_folder_and_suffix() -> None:
+    names = ["policy:/far/away/ppo_g1.onnx", "policy:/far/away/ppo_g1.onnx+cool=nudge"]
+    frame = pd.DataFrame({"controller": [*names, *names, "fixed"]})
+    sweep = Sweep(frame=frame, spec="", meta={}).with_short_names()
+    assert controllers_of(sweep) == ("ppo_g1", "ppo_g1+cool=nudge", "fixed")
+    assert list(frame["controller"].unique()) == [*names, "fixed"]
 
 
 @pytest.mark.parametrize(
