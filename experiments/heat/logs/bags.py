@@ -264,6 +264,7 @@ def _read_json(path: Path) -> dict[tuple[str, ...], MessageBlock]:
     Empty for another file, and for one that is damaged.
 
     Raises:
+        BadInput: all messages are in another encoding, such as protobuf.
         ExtraMissing: the extra `logs` is not installed.
     """
     try:
@@ -272,10 +273,12 @@ def _read_json(path: Path) -> dict[tuple[str, ...], MessageBlock]:
     except ImportError as error:
         raise ExtraMissing("an MCAP file", "mcap", "logs") from error
     blocks: dict[tuple[str, ...], MessageBlock] = {}
+    others: set[str] = set()
     try:
         with path.open("rb") as file:
             for _, channel, message in make_reader(file).iter_messages():
                 if channel.message_encoding != "json":
+                    others.add(channel.message_encoding)
                     continue
                 found = json.loads(message.data, object_hook=_record)
                 numbers = dict(_numbers(channel.topic, found))
@@ -284,7 +287,13 @@ def _read_json(path: Path) -> dict[tuple[str, ...], MessageBlock]:
                 block.values.extend(numbers.values())
     except (McapError, struct.error, OSError, *UNREADABLE_JSON):
         return {}
-    return {names: block for names, block in blocks.items() if names}
+    blocks = {names: block for names, block in blocks.items() if names}
+    if not blocks and (others := others - {"cdr", "ros1", ""}):
+        raise BadInput(
+            f"{path} has messages in {', '.join(sorted(others))}, which is not read; "
+            "record in ROS 2 or JSON, or export the plotted topics as CSV."
+        )
+    return blocks
 
 
 def _record(fields_by_name: dict[str, Any]) -> SimpleNamespace:

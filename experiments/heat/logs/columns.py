@@ -23,6 +23,8 @@ FILE = Path(__file__).with_name("dialects.yaml")
 OWN, GIVEN = "own names", "given"
 TIME = "time"
 """Name of a time column whose unit is inferred from its values."""
+FIRST_DAY, DAY_STEP = 2e4, 2e-4
+"""Smallest day number of a spreadsheet (1954), and largest step: 17 s in days."""
 OF_MOTORS = frozenset({"current", "torque", "temperature"})
 _UNIT = re.compile(r"(.*\S)\s*[\[(]\s*([^\[\]()\d]+?)\s*[\])]")
 _UNIT_BELOW = re.compile(r"([^/]+?)\s*/\s*([^/]+)")  # as in t/ms
@@ -358,6 +360,8 @@ def time_unit(path: Path, column: str, values: FloatArray) -> str:
             return f"time_{name}"
     steps = np.diff(known)
     step = float(np.median(steps[steps > 0.0])) if (steps > 0.0).any() else 0.1
+    if largest > FIRST_DAY and step < DAY_STEP:
+        return "time_days"
     if step < 1.0 or column.endswith("__time"):
         return "time_s"
     if step >= 1e3:

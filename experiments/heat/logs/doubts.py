@@ -4,7 +4,7 @@ Certain faults are corrected and reported with their first row and time; meaning
 values become missing ones. All else is left to the checks of each command.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -39,6 +39,12 @@ ZERO = 0.002
 """The same for values of exactly 0."""
 NOISES = 8.0
 """The same for noisy signals, in standard deviations."""
+RAW = {"current": 900.0, "torque": 900.0, "temperature": 250.0, "accelerometer": 900.0}
+IN_SI = {"q": 12.0, "target": 12.0, "current": 100.0}
+"""Size from which a value is impossible: in any unit, and in A and rad."""
+CODE_FACTOR, MAX_CODES = 3.0, 0.5
+"""Least ratio of a code of a failed sensor to the other values; largest share of
+readings with the code."""
 FROZEN_ROWS, FROZEN_S = 20, 1.0
 """Rows and seconds after which a noisy sensor with a constant value counts as
 frozen."""
@@ -68,9 +74,9 @@ def doubt(log: Log, robot: Robot | None) -> Log:
         log: log of a file.
         robot: robot of the log; None: units and signs are not checked.
     """
-    log = _in_order(_in_seconds(log))
+    log = _without_codes(_in_order(_in_seconds(log)), RAW)
     if robot is not None:
-        log = _in_our_units(log, robot)
+        log = _without_codes(_in_our_units(log, robot), IN_SI)
     log = _with_gaps_noted(_with_jitter_noted(log))
     if log.time_s.size >= MIN_ROWS:
         log = _without_frozen(log)
@@ -240,6 +246,27 @@ def _is_beyond(values: FloatArray, name: str, robot: Robot) -> bool:
     known = values[np.isfinite(values)]
     beyond = (known < low) | (known > high)
     return bool(known.size) and float(beyond.mean()) > 0.5
+
+
+def _without_codes(log: Log, limits: Mapping[str, float]) -> Log:
+    """Remove repeated impossible values, such as 9999 or -999 of a failed sensor."""
+
+    def codes(limit: float, values: FloatArray) -> BoolArray:
+        size, bad = np.abs(values), np.zeros(len(values), dtype=np.bool_)
+        while (top := float(np.fmax.reduce(size, initial=0.0))) > limit:
+            is_top = size == top
+            size = np.where(is_top, 0.0, size)
+            rest = float(np.fmax.reduce(size, initial=0.0))
+            n = int(is_top.sum())
+            if n < 2 or n > MAX_CODES * len(values) or top < CODE_FACTOR * rest:
+                break
+            bad |= is_top
+        return bad
+
+    for signal, limit in limits.items():
+        why = "repeat one impossible number, a code for no value"
+        log = _emptied(log, (signal,), partial(codes, limit), why)
+    return log
 
 
 def _without_frozen(log: Log) -> Log:

@@ -203,7 +203,10 @@ def _range_of(signal: str, name: str, robot: Robot) -> tuple[float, float, str, 
     """Return the range of a signal, its unit, and the likely other unit."""
     match signal:
         case "current":
-            hint = f"no joint draws more; name a column in mA current_ma.{name}"
+            hint = (
+                f"no joint draws more; name a column in mA current_ma.{name}, and "
+                "leave cells without a value empty"
+            )
             most = largest_current(robot, name)
             return -most, most, "A", hint
         case "torque":

@@ -27,6 +27,7 @@ SIGNALS: Mapping[str, Mapping[str, Scale]] = {
         "time_s": Scale(),
         "time_ms": Scale(1e-3),
         "time_min": Scale(60.0),
+        "time_days": Scale(86400.0),
         "time_us": Scale(1e-6),
         "time_ns": Scale(1e-9),
     },

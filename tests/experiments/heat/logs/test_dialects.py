@@ -409,6 +409,19 @@ def test_mcap_with_a_message_that_cannot_be_read_is_refused(
         read_log(path)
 
 
+def test_mcap_of_protobuf_is_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "run.mcap"
+    with path.open("wb") as file:
+        writer = McapWriter(file)
+        writer.start()
+        schema = writer.register_schema("foxglove.State", "protobuf", b"\x0a\x00")
+        channel = writer.register_channel("/state", "protobuf", schema)
+        writer.add_message(channel, 0, b"\x09", 0)
+        writer.finish()  # type: ignore[no-untyped-call]
+    with pytest.raises(BadInput, match=r"run\.mcap has messages in protobuf, .* CSV"):
+        read_log(path)
+
+
 def test_an_invalid_bag_is_rejected_and_the_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

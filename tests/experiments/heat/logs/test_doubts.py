@@ -68,6 +68,17 @@ def zeros(frame: pd.DataFrame) -> None:
     frame.loc[lost, of(frame, "q", "current")] = 0.0
 
 
+def codes(value: float) -> Fault:
+    """Write a number in place of missing values, from the first row on."""
+
+    def spoil(frame: pd.DataFrame) -> None:
+        rng = np.random.default_rng(3)
+        for name in of(frame, *SENSORS[1:5], "accelerometer"):
+            frame.loc[rng.random(len(frame)) < 0.15, name] = value
+
+    return spoil
+
+
 def last_spike(frame: pd.DataFrame) -> None:
     frame.loc[len(frame) - 1, f"current.{KNEE}"] = 50.0
 
@@ -116,6 +127,8 @@ FAULTS: dict[str, tuple[Fault, str]] = {
         fifth_lost,
         r"2\d% of the cells of q, .* no value, first q\.\w+ at 0\.02 s \(.*:2\)",
     ),
+    "9999": (codes(9999.0), r"values of q repeat one impossible .* s \(.*csv:2\)"),
+    "-999": (codes(-999.0), "values of current repeat one impossible number"),
     "jitter": (jitter, r"steps from 10 to 30 ms, usually 20, first at .* s \(.*csv:\d"),
     "forward": (clock_forward, r"a gap of 3\.6e\+03 s before .*only the record after"),
     "back": (clock_back, r"log\.csv:82: the clock falls from 1\.6 s to 0\.62 s"),

@@ -103,6 +103,9 @@ FILES: dict[str, Callable[[pd.DataFrame], str | bytes]] = {
     "again.csv": lambda f: text(f[:30]) + text(f[30:]),
     "cut.csv": lambda f: text(f) + "9.9,0.1,0.",
     "iso.csv": times("%Y-%m-%dT%H:%M:%S.%f+02:00"),
+    "excel.csv": lambda f: text(  # day numbers
+        f.drop(columns="time_s").assign(time=45415.9999 + f["time_s"] / 86400.0)
+    ),
     "german.csv": times("%d.%m.%Y %H:%M:%S,%f"),
     "us.csv": times("%m/%d/%Y %I:%M:%S.%f %p"),
     "clock.csv": times("%H:%M:%S.%f"),
