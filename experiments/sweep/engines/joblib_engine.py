@@ -10,10 +10,12 @@ import re
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Collection, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import partial
 
+from joblib.externals.loky import process_executor
 from joblib.externals.loky.process_executor import (
     BrokenProcessPool,
     ProcessPoolExecutor,
@@ -39,6 +41,11 @@ LOOK_S = 0.2
 """Period in s of checks for signals and for trials beyond their limit."""
 FAULTS = "PYTHONFAULTHANDLER"
 """Environment variable; if unset, loky prints a long text for each crashed process."""
+GROWTH_BYTES = 1_500_000_000
+"""Growth of a worker's memory after which loky replaces its process. Its own limit of
+300 MB, from the size before the first trial, is reached by trials without a leak."""
+REPLACED = "A worker stopped while some jobs were given"
+"""Start of loky's warning of it, which no user can act on."""
 _ENDING = re.compile(r"\b(SIG\w+|EXIT)\((-?\d+)\)")
 """Pattern of loky's text on the cause of a process's end."""
 
@@ -67,6 +74,7 @@ class JoblibEngine(SweepEngine):
         self._free = [_Slot() for _ in range(self.workers)]
         self._busy: dict[Future[TrialOutcome], _Slot] = {}
         self._limit = TrialLimit(limit_s)
+        warnings.filterwarnings("ignore", REPLACED, UserWarning)
 
     def _submit(self, task: Task, work: Work) -> "Future[TrialOutcome]":
         slot = self._free.pop()
@@ -207,9 +215,10 @@ def _load(work: Work) -> None:
 
 
 def _start_worker(parent: int) -> None:
-    """Ignore Ctrl-C, which the parent handles, and end when the parent was killed."""
+    """Ignore Ctrl-C, which the parent handles; end with the parent; allow growth."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
+    process_executor._MAX_MEMORY_LEAK_SIZE = GROWTH_BYTES
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
 

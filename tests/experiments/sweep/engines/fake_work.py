@@ -2,7 +2,8 @@
 
 The trial's controller selects the behaviour: `echo`; `die:N` kills its process until
 N deaths are counted in the file that the robot folder names; `slow`;
-`hang:` and one of `HANGS`; `raise:` and a class of `builtins`; `exit:N`; `crash`.
+`hang:` and one of `HANGS`; `raise:` and a class of `builtins`; `exit:N`; `crash`;
+`grow:N` keeps N bytes.
 """
 
 import builtins
@@ -19,6 +20,8 @@ from nao_testbed.models.system import END_SIGNALS, KILL
 from tests.experiments.sweep.outcomes import outcome
 
 SLOW_S = 60.0
+KEPT: list[bytes] = []
+"""Memory that a worker keeps until its end."""
 
 
 def trial(
@@ -57,6 +60,9 @@ def fake_work(trial: SweepTrial) -> TrialOutcome:
         os._exit(int(argument))
     if word == "crash":
         signal.raise_signal(signal.SIGSEGV)
+    if word == "grow":
+        KEPT.append(b"x" * int(argument))
+        time.sleep(1.1)  # loky looks once a second
     if word == "fail":
         return TrialOutcome.lost("it was told to fail")
     threads = int(os.environ.get("OMP_NUM_THREADS", "0"))

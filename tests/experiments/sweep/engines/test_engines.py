@@ -126,6 +126,16 @@ def begun(folder: Path) -> list[int]:
 
 
 @pytest.mark.slow
+def test_a_worker_that_grows_is_kept(recwarn: pytest.WarningsRecorder) -> None:
+    with JoblibEngine(1) as engine:
+        told = run(engine, iter([trial(0, "grow:350000000"), trial(1)]))
+    pids = {outcome.result.flags["pid"] for _, outcome in told if outcome.result}
+    assert len(told) == 2
+    assert len(pids) == 1
+    assert [str(one.message) for one in recwarn] == []
+
+
+@pytest.mark.slow
 def test_a_killed_worker_affects_only_its_trial(
     two_workers: JoblibEngine, tmp_path: Path
 ) -> None:
