@@ -320,10 +320,8 @@ class Rendering:
         mask: NDArray[np.bool_] = self.link == self.links.index(link)
         return mask
 
-    def positions(self) -> FloatArray:
-        """Return (height, width, 3): visible world points, inf for the background."""
-        with np.errstate(invalid="ignore"):
-            points = (
-                np.array(self.camera.eye) + self.camera.rays() * (self.depth[..., None])
-            )
+    def positions(self, where: NDArray[np.bool_]) -> FloatArray:
+        """Return (n, 3): the world points seen at pixels (height, width), in m."""
+        rays, depth = self.camera.rays()[where], self.depth[where]
+        points: FloatArray = np.array(self.camera.eye) + rays * depth[:, None]
         return points

@@ -15,6 +15,7 @@ import numpy as np
 from nao_testbed.experiments.closed_loop.recording import base_pose_of, recorded_channel
 from nao_testbed.models import Robot
 from nao_testbed.models.values import FloatArray
+from nao_testbed.sim.engine.interface import Engine
 from nao_testbed.sim.engine.world import Camera, WorldCfg
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg, misalignment_of
 from nao_testbed.sim.sensors.drawing.drawing import DrawnRobot, posing_engine
@@ -89,6 +90,7 @@ def dressed(
     pose: Pose,
     world: WorldCfg | None = None,
     body: BodyShapes | None = None,
+    engine: Engine | None = None,
 ) -> DrawnRobot:
     """Return a drawable robot at rest in a pose; the caller closes it.
 
@@ -97,9 +99,11 @@ def dressed(
         pose: pose, in which the drums are measured.
         world: world with the drawn obstacles; None: no obstacles.
         body: shapes of the robot, read before; None: read them.
+        engine: source of poses, which later robots may use after the first picture of
+            this one; None: a new one.
     """
     body = body or read_body(robot)
-    engine = posing_engine(robot)
+    engine = engine or posing_engine(robot)
     engine.place(pose.q, pose.base_position, pose.base_quaternion)
     frames = {link.name: engine.link_pose(link.name) for link in robot.links}
     shapes = (*body.shapes, *drums(robot, body, frames))
@@ -132,7 +136,7 @@ def outline(drawn: DrawnRobot, towards: FloatArray, middle: FloatArray) -> Outli
         height=240,
     )
     first = drawn.render(wide)
-    seen = first.positions()[first.link >= 0] - middle
+    seen = first.positions(first.link >= 0) - middle
     return Outline(wide=wide, cloud=wide.rotation() @ seen.T)
 
 

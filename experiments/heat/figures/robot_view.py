@@ -31,7 +31,7 @@ from nao_testbed.experiments.heat.figures.posed_robot import (
 from nao_testbed.models import Robot
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.world import Camera, Rendering
-from nao_testbed.sim.sensors.drawing.drawing import ground_depth
+from nao_testbed.sim.sensors.drawing.drawing import ground_depth, posing_engine
 from nao_testbed.sim.sensors.drawing.meshes import drum_of, read_body
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def lamp(seen: FloatArray, direction: FloatArray) -> Camera:
 def lit(
     rendering: Rendering, sun: Rendering, sky: Rendering, normal: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Put the robot on a ground with its shadow; a slope has a grid of lines.
+    """Return the light on ground and robot; a slope has a grid of lines.
 
     Args:
         rendering: picture of the robot in greys.
@@ -77,8 +77,7 @@ def lit(
         normal: (3,) unit vector upwards from the ground, a plane through the origin.
 
     Returns:
-        Colours (h, w, 3) of robot and ground, and brightness (h, w) of the robot, both
-        from 0 to 1.
+        Brightness (h, w) of the ground and of the robot, both from 0 to 1.
     """
     is_robot = rendering.link >= 0
     camera = rendering.camera
@@ -95,9 +94,7 @@ def lit(
     ground = 1.0 - (1.0 - ground) * is_ground * _fade(*is_robot.shape)
 
     body = (1.12 * rendering.rgb[..., 0] / 255.0).clip(0.0, 1.0)
-    image = ground[..., None] * BACKGROUND
-    image[is_robot] = body[is_robot, None]
-    return image, body
+    return ground, body
 
 
 def _on_ground(
@@ -170,12 +167,12 @@ class RobotView:
     """Picture without temperatures, with several pixels per shown pixel."""
 
     rendering: Rendering
-    brightness: FloatArray
-    """(height, width, 3) colours of the grey robot and the ground, from 0 to 1."""
+    ground: FloatArray
+    """(height, width) brightness of the ground, from 0 to 1."""
     light: FloatArray
-    """(height, width) light on a white body, from 0 to 1."""
-    drums: Mapping[str, NDArray[np.bool_]]
-    """Joint to the pixels (height, width) that show its drum."""
+    """(height, width) brightness of the grey robot, from 0 to 1."""
+    drums: Mapping[str, int]
+    """Joint to the number of its drum in the rendering's `link`."""
     centres: Mapping[str, tuple[float, float]]
     """Joint to column and row of its drum in the painted image."""
 
@@ -185,16 +182,22 @@ class RobotView:
         Args:
             temperatures: joint to °C; joints without one stay grey.
         """
-        image = self.brightness.copy()
-        for joint, degc in temperatures.items():
-            if joint in self.drums:
-                seen = self.drums[joint]
-                colour = np.array(colour_of(degc))
-                image[seen] = colour * (0.45 + 0.55 * self.light[seen][:, None])
+        known = [joint for joint in temperatures if joint in self.drums]
+        drums = [self.drums[joint] for joint in known]
+        colours = np.full((len(self.rendering.links) + 1, 3), np.nan)
+        colours[drums] = colours_of(np.array([temperatures[joint] for joint in known]))
+        has_colour = ~np.isnan(colours[:, 0])  # not the last row, link -1
         n = OVERSAMPLING
-        total = np.zeros_like(image[::n, ::n])
-        for first in np.ndindex(n, n):
-            total += image[first[0] :: n, first[1] :: n]
+        height, width = self.ground.shape
+        total = np.zeros((-(-height // n), -(-width // n), 3))
+        for row, column in np.ndindex(n, n):  # less memory than the whole picture
+            part = np.s_[row::n, column::n]
+            link, light = self.rendering.link[part], self.light[part]
+            image = self.ground[part][..., None] * BACKGROUND
+            image[link >= 0] = light[link >= 0][:, None]
+            warm = has_colour[link]
+            image[warm] = colours[link[warm]] * (0.45 + 0.55 * light[warm][:, None])
+            total += image
         pixels: NDArray[np.uint8] = (255.0 / n**2 * total).round().astype(np.uint8)
         return pixels
 
@@ -249,20 +252,22 @@ def view_robots(
     normal = np.array([-np.sin(slope), 0.0, np.cos(slope)])
     towards = FROM_THE_SIDE if abs(slope_deg) > SLOPE_SEEN_DEG else FROM
     body = read_body(robot)
-    drawn = [dressed(robot, pose, body=body) for pose in poses]
+    engine = posing_engine(robot)
     try:
-        outlines = [outline(one, towards, one.base_pose()[0]) for one in drawn]
+        drawn, outlines = [], []
+        for pose in poses:
+            drawn.append(dressed(robot, pose, body=body, engine=engine))
+            outlines.append(outline(drawn[-1], towards, engine.base_pose()[0]))
         cameras = aim(outlines, height * OVERSAMPLING)
         views = []
         for one, camera in zip(drawn, cameras, strict=True):
             rendering = one.render(camera)
-            seen = rendering.positions()[rendering.link >= 0]
+            seen = rendering.positions(rendering.link >= 0)
             sun = one.render(lamp(seen, LIGHT), is_lit=False)
             sky = one.render(lamp(seen, np.array([1e-3, 0.0, 1.0])), is_lit=False)
             views.append(_view(robot, rendering, sun, sky, normal))
     finally:
-        for one in drawn:
-            one.close()
+        engine.close()
     return views
 
 
@@ -273,19 +278,20 @@ def _view(
     sky: Rendering,
     normal: FloatArray,
 ) -> RobotView:
-    image, light = lit(rendering, sun, sky, normal)
-    drums = {name: rendering.sees(drum_of(name)) for name in robot.joint_names}
+    ground, light = lit(rendering, sun, sky, normal)
+    number = {name: i for i, name in enumerate(rendering.links)}
+    drums = {name: number[drum_of(name)] for name in robot.joint_names}
     boxes = scipy.ndimage.find_objects(rendering.link + 1)  # of the visible links
     shown = {n: box for n, box in zip(rendering.links, boxes, strict=False) if box}
     return RobotView(
         rendering=rendering,
-        brightness=image,
+        ground=ground,
         light=light,
         drums=drums,
         centres={
-            name: _centre(mask, *shown[drum_of(name)])
-            for name, mask in drums.items()
-            if drum_of(name) in shown
+            name: _centre(rendering.link[box] == drum, *box)
+            for name, drum in drums.items()
+            if (box := shown.get(drum_of(name)))
         },
     )
 
@@ -296,11 +302,11 @@ def _centre(
     """Return column and row of the middle of the largest piece of a mask.
 
     Args:
-        mask: (height, width).
-        rows: rows that contain the whole mask.
-        columns: columns that contain the whole mask.
+        mask: (height, width) of its surroundings.
+        rows: rows of these in the rendering.
+        columns: columns of these in the rendering.
     """
-    pieces, _ = scipy.ndimage.label(mask[rows, columns])
+    pieces, _ = scipy.ndimage.label(mask)
     sizes = np.bincount(pieces.ravel())
     sizes[0] = 0  # background, without the drum
     row, column = scipy.ndimage.center_of_mass(pieces == sizes.argmax())

@@ -125,7 +125,7 @@ class Stage:
 
     def _shaded(self, rendering: Rendering) -> Image.Image:
         """Return the ground with the shadow of the robot."""
-        seen = rendering.positions()[rendering.link >= 0]
+        seen = rendering.positions(rendering.link >= 0)
         if not len(seen):  # the robot is not in the picture
             return _small(self._floor, self.width, self.height)
         sky = self._drawn.render(lamp(seen, np.array([1e-3, 0.0, 1.0])))

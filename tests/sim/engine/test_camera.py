@@ -61,8 +61,8 @@ def test_rendered_points_lie_on_the_robot() -> None:
         )
     finally:
         engine.close()
-    seen = picture.positions()[picture.link >= 0]
-    on_head = picture.positions()[picture.sees("Head")]
+    seen = picture.positions(picture.link >= 0)
+    on_head = picture.positions(picture.sees("Head"))
     assert np.isfinite(seen).all()
     assert np.isinf(picture.depth[picture.link < 0]).all()
     size = 2.0 * 20.0 * np.tan(np.deg2rad(1.25)) / 400  # m, of a pixel

@@ -336,9 +336,10 @@ def test_a_fallen_robot_is_drawn_in_its_pose(
     """The drawn body is not upright and matches the engine's pose."""
     robot, pose = fall
     view = fallen
-    points = view.rendering.positions()
+    picture = view.rendering
     head, foot = (
-        points[view.rendering.sees(link)].mean(axis=0) for link in ("Head", "l_ankle")
+        picture.positions(picture.sees(link)).mean(axis=0)
+        for link in ("Head", "l_ankle")
     )
     engine = make_engine(robot, WorldCfg())
     engine.place(pose.q, pose.base_position, pose.base_quaternion)
@@ -404,9 +405,12 @@ def test_all_labels_are_in_the_picture_and_none_on_the_head(
 ) -> None:
     """Lying or standing robots, with the hottest joint anywhere in the picture."""
     height, width = shape
+    size = 2 * height, 2 * width
     robot = replace(
         view,
-        brightness=np.ones((2 * height, 2 * width, 3)),
+        rendering=replace(view.rendering, link=np.full(size, -1)),
+        ground=np.ones(size),
+        light=np.ones(size),
         drums={},
         centres={"LHand": place},
     )
