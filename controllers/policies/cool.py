@@ -21,6 +21,7 @@ servos leans further when a motor that carries it gives way.
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import radians
 
 import numpy as np
 
@@ -47,6 +48,8 @@ from nao_testbed.models.values import FloatArray
 WORSE = 1.1
 """Joule loss of the legs, relative to that before the first step, that ends the
 cooling."""
+MIN_SHIFT_RAD = radians(0.1)
+"""Largest shift of a joint below which there is no accepted share: nearly 0 / 0."""
 CHECK_S = 0.5
 """Time between two checks of the margin, in s."""
 COOLING = NudgeCfg(
@@ -109,11 +112,12 @@ class CooledPolicy(PolicyController):
 
     @property
     def accepted_share(self) -> float | None:
-        """Accepted share as of the last step; None without a shift."""
-        size = float(self._shift @ self._shift)
-        if self._before is None or size == 0.0:
+        """Accepted share as of the last step; None if no joint is shifted by 0.1°."""
+        shift = self._shift
+        if self._before is None or np.abs(shift).max() < MIN_SHIFT_RAD:
             return None
-        return 1.0 + float((self._mean.value - self._before) @ self._shift) / size
+        change = self._mean.value - self._before
+        return 1.0 + float(change @ shift) / float(shift @ shift)
 
     @property
     def signals(self) -> tuple[float, ...]:

@@ -8,7 +8,12 @@ import pytest
 
 from nao_testbed.controllers.interface.robot_interface import Observation, ServoGains
 from nao_testbed.controllers.policies.choice import make_policy_controller
-from nao_testbed.controllers.policies.cool import COOLING, WORSE, CooledPolicy
+from nao_testbed.controllers.policies.cool import (
+    COOLING,
+    MIN_SHIFT_RAD,
+    WORSE,
+    CooledPolicy,
+)
 from nao_testbed.controllers.policies.cooler_stance import (
     BOUND_RAD,
     RAMP_S,
@@ -106,6 +111,9 @@ def test_cooler_stance_is_ramped(two_leg: Robot) -> None:
     controller, half = run(two_leg, Holds(), seconds, how="stance")
     assert half == pytest.approx(0.5 * change, abs=0.01 * BOUND_RAD)
     assert controller.accepted_share == pytest.approx(1.0)
+    early, tiny = run(two_leg, Holds(), SETTLING_S + 0.06, how="stance")
+    assert 0.0 < np.abs(tiny).max() < MIN_SHIFT_RAD
+    assert early.accepted_share is None
     _, none = run(two_leg, Holds(), 40.0, grow=0.1, how="stance")
     assert not none.any()
 
