@@ -126,7 +126,8 @@ class ObservationVector:
         for fill, scale, new, rows in self._parts:
             fill(observation, new)
             np.multiply(new, scale, out=new)
-            rows[:-1] = new if self._is_first else rows[1:]
+            if len(rows) > 1:
+                rows[:-1] = new if self._is_first else rows[1:]
             rows[-1] = new
         self._is_first = False
         self._gait.advance()

@@ -147,8 +147,8 @@ class Sensors:
 
     def skip(self, since: int, tick: int) -> None:
         """Draw the noise of the readings after `since` and before `tick`."""
-        for period, n in self._drawn:
-            self._discard(n * ((tick - 1) // period - since // period))
+        last = tick - 1
+        self._discard(sum(n * (last // p - since // p) for p, n in self._drawn))
 
     def sample(
         self,
