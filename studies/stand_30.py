@@ -87,7 +87,8 @@ def tables(frames: Sequence[pd.DataFrame]) -> Iterator[str]:
         )
         cool = frame[frame["policy"].str.contains(COOL, regex=False)]
         yield _markdown(
-            "MuJoCo · PyBullet|fell|power ratio|accepted share|no shift left|more drift, cm",
+            "MuJoCo · PyBullet|fell|power ratio|accepted share|no shift left|"
+            "more drift, cm",
             _rows(cool, lambda rows: _cool_cells(rows, plain)),
         )
         yield _markdown(
