@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from nao_testbed.experiments.heat.logs.bags import JOINT_FIELDS
 from nao_testbed.experiments.heat.logs.record import Repair
 from nao_testbed.experiments.heat.logs.tables import (
-    LogTable,
+    TextTable,
     array_of,
     is_records,
     read_records,
@@ -283,6 +283,11 @@ class CsvTable:
         """Return the first cell of a column."""
         return self._rows[0][1][self.names.index(name)].strip()
 
+    def texts(self, name: str) -> list[str]:
+        """Return the (n,) cells of a column."""
+        place = self.names.index(name)
+        return [cells[place].strip() for _, cells in self._rows]
+
     def numbers(self, name: str) -> FloatArray:
         """Return the (n,) numbers of a column, NaN for empty cells, dates in s.
 
@@ -432,6 +437,10 @@ class LongCsvTable:
         """Return the first cell of a column."""
         return self._first[self.names.index(name)]
 
+    def texts(self, name: str) -> list[str]:
+        """Return the (n,) cells of a column."""
+        return self._texts.texts(name)
+
 
 def _count_lines(path: Path) -> tuple[int, str]:
     """Return the number of lines of a file, and the text of the last one."""
@@ -452,7 +461,7 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def read_csv(path: Path) -> LogTable:
+def read_csv(path: Path) -> TextTable:
     """Read a text file: CSV, JSON or messages of `ros2 topic echo`.
 
     Raises:

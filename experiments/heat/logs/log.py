@@ -1,6 +1,8 @@
 """Reader of logs of all supported formats: `read_log`."""
 
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,7 @@ from nao_testbed.experiments.heat.logs.signals import SIGNALS, Scale, find_signa
 from nao_testbed.experiments.heat.logs.tables import (
     FrameTable,
     LogTable,
+    TextTable,
     is_parquet,
     read_data_set,
     read_parquet,
@@ -42,6 +45,14 @@ from nao_testbed.sim.recording.run_meta import META_FILE
 
 LOG_ENDINGS = frozenset({".csv", ".parquet", ".jsonl", ".gz", ".mcap", ".bag", ".db3"})
 """Endings of files by which a folder of logs is recognised."""
+
+WHOSE = frozenset(
+    f"{one}{part}"
+    for one in ("joint", "motor", "actuator", "servo", "")
+    for part in ("", "name", "id", "index")
+) - {"", "id", "index"}
+"""Names of a column that holds the joint of each row: its letters."""
+_TIMES = re.compile(r"t$|t[^a-z]|.*(time|stamp|date|sec)", re.IGNORECASE)
 
 
 def read_log(
@@ -66,6 +77,8 @@ def read_log(
 def table_of(path: Path) -> LogTable:
     """Open a run folder, bag, LeRobot data set, Parquet, JSON or CSV file.
 
+    A table with a row per joint is returned with a row per time.
+
     Raises:
         BadInput: the source cannot be read, or has no rows.
     """
@@ -86,8 +99,47 @@ def table_of(path: Path) -> LogTable:
         run = read_run(path)
         return FrameTable(run.folder, run.frame.reset_index(), run.state)
     if path.suffix.lower() in {".parquet", ".pq"} or is_parquet(path):
-        return read_parquet(path)
-    return read_csv(path)
+        return _with_rows_joined(read_parquet(path))
+    return _with_rows_joined(read_csv(path))
+
+
+def _with_rows_joined(table: TextTable) -> LogTable:
+    """Join the rows of one time, if a column names the joint of each row.
+
+    Rows belong together while the time is the same and no joint comes again. If every
+    row has a time of its own, the k-th rows of all joints belong together.
+    """
+    whose = [n for n in table.names if re.sub("[^a-z]", "", n.lower()) in WHOSE]
+    times = [n for n in table.names if _TIMES.match(n) and n not in whose]
+    if len(whose) != 1 or not times:
+        return table
+    joints = table.texts(whose[0])
+    if len(set(joints)) < 2:  # a remark, not the joint of each row
+        return table
+    import pandas as pd  # noqa: PLC0415  # slow
+
+    time = table.numbers(times[0])
+    columns: dict[str, FloatArray] = {}
+    for name in table.names:
+        if name not in {*whose, times[0]}:
+            with suppress(BadInput):  # texts
+                columns[name] = table.numbers(name)
+    frame = pd.DataFrame(columns)
+    frame["joint"] = joints
+    group = np.cumsum(np.diff(time, prepend=np.nan) != 0.0)
+    is_alone = group[-1] == len(group)
+    frame["group"] = 0 if is_alone else group
+    frame["again"] = frame.groupby(["group", "joint"]).cumcount()
+    rows = frame.groupby(["group", "again"], sort=False).head(1).index
+    wide = pd.DataFrame(frame.set_index(["group", "again", "joint"]).unstack())
+    wide.columns = wide.columns.map(".".join)
+    wide.insert(0, times[0], time[rows])
+    found = FrameTable(table.path, wide.reset_index(drop=True))
+    found.lines = [table.lines[k] for k in rows] if table.lines else ()
+    what = f"rows of {len(set(joints))} joints, by {whose[0]}, joined by {times[0]}"
+    joined = Repair(kind="name", rows=len(joints), what=what)
+    found.repairs = (*table.repairs, joined)
+    return found
 
 
 def _log_of(table: LogTable, robot: Robot | None, entries: Sequence[str]) -> Log:

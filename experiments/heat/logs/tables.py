@@ -84,6 +84,14 @@ class LogTable(Protocol):
         ...
 
 
+class TextTable(LogTable, Protocol):
+    """Table of a file, whose cells can be read as texts."""
+
+    def texts(self, name: str) -> list[str]:
+        """Return the (n,) cells of a column."""
+        ...
+
+
 class FrameTable:
     """Table from a data frame."""
 
@@ -122,6 +130,10 @@ class FrameTable:
     def first_text(self, name: str) -> str:
         """Return the first cell of a column."""
         return str(self._frame[name].iloc[0]) if len(self._frame) else ""
+
+    def texts(self, name: str) -> list[str]:
+        """Return the (n,) cells of a column."""
+        return list(map(str, self._frame[name]))
 
 
 class ParquetTable:
@@ -174,6 +186,10 @@ class ParquetTable:
         """Return the first cell of a column."""
         return str(self._column(name)[0])
 
+    def texts(self, name: str) -> list[str]:
+        """Return the (n,) cells of a column."""
+        return list(map(str, self._column(name).to_pylist()))
+
     def _column(self, name: str) -> "pa.ChunkedArray":
         return self._file.read([self._stored[name]], use_threads=False).column(0)
 
@@ -184,7 +200,7 @@ def is_parquet(path: Path) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def read_parquet(path: Path) -> LogTable:
+def read_parquet(path: Path) -> TextTable:
     """Open a Parquet file; its index and the items of lists become columns.
 
     Raises:

@@ -80,6 +80,23 @@ def cells_of(word: str) -> Callable[[pd.DataFrame], str]:
     return write
 
 
+def by_joint(frame: pd.DataFrame) -> pd.DataFrame:
+    """Write a row per joint, from the columns of joints."""
+    known = [str(n).partition(".")[::2] for n in frame.columns[1:]]
+    signals = dict.fromkeys(signal for signal, _ in known)
+    rows = []
+    for joint in dict.fromkeys(joint for _, joint in known):
+        part = {s: frame.get(f"{s}.{joint}", pd.Series(np.nan)) for s in signals}
+        wide = pd.DataFrame({"time_s": frame["time_s"], **part}, frame.index)
+        rows.append(wide.assign(joint_name=joint))
+    return pd.concat(rows).sort_values("time_s", kind="stable")
+
+
+def in_turns(frame: pd.DataFrame) -> pd.DataFrame:
+    """Read the joints one after the other, each at a time of its own."""
+    return frame.assign(time_s=frame["time_s"] + 1e-5 * (np.arange(len(frame)) % 26))
+
+
 WORDS = ("--", "#N/A", "1.#QNAN", "?", "undefined")
 FILES: dict[str, Callable[[pd.DataFrame], str | bytes]] = {
     "csv.gz": lambda f: gzip.compress(text(f).encode()),
@@ -106,6 +123,8 @@ FILES: dict[str, Callable[[pd.DataFrame], str | bytes]] = {
     "excel.csv": lambda f: text(  # day numbers
         f.drop(columns="time_s").assign(time=45415.9999 + f["time_s"] / 86400.0)
     ),
+    "long.csv": lambda f: text(by_joint(f)),
+    "turns.csv": lambda f: text(in_turns(by_joint(f))),
     "german.csv": times("%d.%m.%Y %H:%M:%S,%f"),
     "us.csv": times("%m/%d/%Y %I:%M:%S.%f %p"),
     "clock.csv": times("%H:%M:%S.%f"),
