@@ -97,19 +97,29 @@ class ObservationVector:
         ends = np.cumsum(sizes).tolist()
         self.values: NDArray[np.float32] = np.zeros((1, ends[-1]), np.float32)
         """(1, n) input of the policy; live."""
-        self._parts = []
-        for term, part in zip(
-            fitted.terms, np.split(self.values[0], ends[:-1]), strict=True
-        ):
-            size, fill = fills[term.term]
-            scale = np.array(term.scale, dtype=np.float64)
-            if scale.ndim and len(scale) != size:
+        n_new = [fills[one.term][0] for one in fitted.terms]
+        self._new = np.zeros(sum(n_new))
+        self._scale = np.ones(sum(n_new))
+        new, scales = (
+            np.split(v, np.cumsum(n_new)[:-1]) for v in (self._new, self._scale)
+        )
+        self._fills = [
+            (fills[one.term][1], v) for one, v in zip(fitted.terms, new, strict=True)
+        ]
+        for term, scale in zip(fitted.terms, scales, strict=True):
+            given = np.array(term.scale, dtype=np.float64)
+            if given.ndim and len(given) != scale.size:
                 raise BadInput(
-                    f"{where}: scale of term {term.term!r} has {len(scale)} values; it "
-                    f"has {size} elements."
+                    f"{where}: scale of term {term.term!r} has {len(given)} values; it "
+                    f"has {scale.size} elements."
                 )
-            rows = part.reshape(term.history, size)
-            self._parts.append((fill, scale, np.zeros(size), rows))
+            scale[:] = given
+        parts = np.split(self.values[0], ends[:-1])
+        self._rows = [
+            (v, part.reshape(term.history, v.size))
+            for term, v, part in zip(fitted.terms, new, parts, strict=True)
+        ]
+        self._has_history = any(one.history > 1 for one in fitted.terms)
         self._is_first = True
 
     def fill(self, observation: Observation) -> None:
@@ -123,12 +133,15 @@ class ObservationVector:
                 "the robot does not report the direction of gravity, which policies "
                 "need; run it on a simulated robot."
             )
-        for fill, scale, new, rows in self._parts:
+        for fill, new in self._fills:
             fill(observation, new)
-            np.multiply(new, scale, out=new)
-            if len(rows) > 1:
+        self._new *= self._scale
+        if self._has_history:
+            for new, rows in self._rows:
                 rows[:-1] = new if self._is_first else rows[1:]
-            rows[-1] = new
+                rows[-1] = new
+        else:
+            self.values[0] = self._new
         self._is_first = False
         self._gait.advance()
 
