@@ -7,7 +7,7 @@ simulated time.
 """
 
 import inspect
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
@@ -34,13 +34,13 @@ class NotSimulated(BadInput):
         super().__init__(f"not simulated: {what}.{' ' if instead else ''}{instead}")
 
 
-def check_room(table: Sized, what: str) -> None:
-    """Check that a table of names given by programs can take another one.
+def check_room(table: Collection[Any], name: Any, what: str) -> None:
+    """Check that a table that programs fill has a name, or room for it.
 
     Raises:
         BadInput: it has `MAX_NAMES`.
     """
-    if len(table) >= MAX_NAMES:
+    if len(table) >= MAX_NAMES and name not in table:
         raise BadInput(f"there are already {len(table)} {what}; use or remove those.")
 
 

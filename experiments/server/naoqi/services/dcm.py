@@ -279,7 +279,7 @@ class DCM(ALService):
             raise BadInput("an alias is [name, [actuator, ...]].")
         dcm = self._parts.get(Dcm)
         names = [dcm.actuator(text(one)) for one in alias[1]]
-        check_room(dcm.aliases, "aliases")
+        check_room(dcm.aliases, text(alias[0]), "aliases")
         dcm.aliases[text(alias[0])] = names
         return [alias[0], [PREFIX + n if n else "" for n in names]]
 

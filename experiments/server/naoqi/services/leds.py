@@ -400,7 +400,7 @@ class ALLeds(ALService):
         """Define a group of LEDs and groups."""
         leds = self._leds
         spots = (spot for name in ledNames for spot in leds.spots(name))
-        check_room(leds.own, "groups")
+        check_room(leds.own, groupName, "groups")
         leds.own[groupName] = tuple(dict.fromkeys(spots))
 
     def listGroup(self, groupName: str) -> list[str]:

@@ -17,7 +17,8 @@ CONTACT_EVENT = "footContactChanged"
 CHARGE_EVENT = "BatteryChargeChanged"
 LOOK_S = 0.1
 NEAR_M = 0.5
-"""Distance in m below which a sonar detects an obstacle [naoqi-api]."""
+"""Distance in m below which a sonar detects an obstacle: an estimate, the default that
+public programs name. Not on the pages of [naoqi-api] that were read."""
 
 
 class Senses:
@@ -74,7 +75,7 @@ class _Extractor(ALService):
         """Accept: values are always up to date."""
         del periodAndPrecision
         subscribers = self._parts.get(Senses).subscribers
-        check_room(subscribers, "subscribers")
+        check_room(subscribers, (self.NAME, name), "subscribers")
         subscribers[self.NAME, name] += 1
 
     def unsubscribe(self, name: str) -> None:

@@ -66,8 +66,8 @@ class ALAudioPlayer(ALService):
                 f"file {fileName!r} cannot be played ({error}); give a WAV file."
             ) from error
         sounds = self._sounds
-        check_room(sounds.files, "loaded files")
         found = next(sounds.numbers)
+        check_room(sounds.files, found, "loaded files")
         sounds.files[found] = fileName, length_s
         return found
 
