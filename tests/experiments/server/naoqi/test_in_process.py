@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
-from nao_testbed.experiments.server.naoqi import served_robot
+from nao_testbed.experiments.server.naoqi import served_robot, service
 from nao_testbed.experiments.server.naoqi.arguments import Names, Numbers, Signature
 from nao_testbed.experiments.server.naoqi.memory.memory_keys import PREFIX
 from nao_testbed.experiments.server.naoqi.naoqi_client import NaoqiClient
-from nao_testbed.experiments.server.naoqi.service import MAX_NAMES
+from nao_testbed.experiments.server.naoqi.services.dcm import Dcm
 from nao_testbed.experiments.server.naoqi.services.sensors import NEAR_M
 from nao_testbed.experiments.server.naoqi.services.table import SERVICES
 from nao_testbed.models import BadInput, UnknownName
@@ -422,13 +422,13 @@ def test_sonar_events_say_on_which_side_an_obstacle_is_near(world: InProcess) ->
     assert set(events) <= set(ask("getEventList"))
 
 
-def test_full_table_of_programs_accepts_only_its_own_names(world: InProcess) -> None:
+def test_full_table_of_programs_accepts_only_its_own_names(
+    world: InProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
     dcm = world.ask("DCM")
-    for k in range(MAX_NAMES):
-        dcm(
-            "createAlias",
-            [f"alias {k}", ["Device/SubDeviceList/HeadYaw/Hardness/Actuator/Value"]],
-        )
-    dcm("createAlias", ["alias 0", []])
-    with pytest.raises(BadInput, match="already 1000 aliases"):
+    dcm("createAlias", ["mine", []])
+    n = len(world.parts.get(Dcm).aliases)
+    monkeypatch.setattr(service, "MAX_NAMES", n)
+    dcm("createAlias", ["mine", []])
+    with pytest.raises(BadInput, match=f"already {n} aliases"):
         dcm("createAlias", ["one more", []])
