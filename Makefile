@@ -17,6 +17,9 @@ DEV := $(VENV)/.dev
 # All that a user may want; `docs`, `reference` and `dev` are for developers, few have `rerun`.
 RUN_EXTRAS := cluster export gym live logs mujoco naoqi policies report server speech video
 PIP_QUIET := --quiet --disable-pip-version-check
+# pip compiles the packages' tests too: 40 s. The rest is compiled beside the kernels.
+PIP_LOCK = -m pip install $(PIP_QUIET) --no-compile
+BYTECODE = -m compileall -q -x '/(tests?|testing)/' $(VENV)/lib
 BESIDE := tests docs examples benchmarks studies
 CHECKED := models controllers sim experiments src/nao_testbed/__init__.py src/almath.py src/motion.py src/vision_definitions.py $(BESIDE)
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
@@ -208,13 +211,13 @@ $(LOCKED): requirements.lock
 	echo "== making $(VENV) with $$($$python --version) (once, about a minute)"; \
 	rm -rf $(VENV); \
 	$$python -m venv $(VENV)
-	@$(BIN)/python -m pip install $(PIP_QUIET) -r requirements.lock
+	@$(BIN)/python $(PIP_LOCK) -r requirements.lock
 	@touch $@
 
 # What tests need, beside that.
 $(DEV): requirements-dev.lock $(READY)
 	@echo "== adding what tests need (once, about a minute)"
-	@$(BIN)/python -m pip install $(PIP_QUIET) -r requirements-dev.lock
+	@$(BIN)/python $(PIP_LOCK) -r requirements-dev.lock
 	@touch $@
 
 # JupyterLab, seventy packages that no test needs, beside the versions that tests use.
@@ -228,7 +231,9 @@ $(VENV)/.jupyter: $(READY) requirements-dev.lock
 $(READY): $(LOCKED) pyproject.toml
 	@$(BIN)/python -m pip install $(PIP_QUIET) --no-deps --no-build-isolation --editable .
 	@echo "== compiling the kernels (once, half a minute)"
-	@$(BIN)/python -m nao_testbed.experiments.closed_loop.warm_up # compiles the kernels, for all later runs
+	@$(BIN)/python $(BYTECODE) >/dev/null & bytecode=$$!; \
+	$(BIN)/python -m nao_testbed.experiments.closed_loop.warm_up; \
+	wait "$$bytecode" || true # some packages ship files of another Python
 	@touch $@
 
 # The other environments: both locks, which may lack an engine, or neither of them.

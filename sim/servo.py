@@ -518,7 +518,8 @@ def _run(
     for _ in range(ticks):
         finite = servo_torques(q, v, *servo)
         place = n_pushed[0] % ring_times.size
-        ring_rows[place] = row
+        for i in range(row.size):  # a slice's assignment takes seconds to compile
+            ring_rows[place, i] = row[i]
         ring_times[place] = clock[0] * dt
         n_pushed[0] += 1
         if not finite:
