@@ -83,7 +83,9 @@ def sole_axes(normals: FloatArray) -> FloatArray:
     axes = np.empty((len(normals), 3, 3))
     for k in range(len(normals)):
         tangents = plane_axes(normals[k])
-        for x in range(3):  # numba compiles the message of a slice's assignment: seconds
+        for x in range(
+            3
+        ):  # numba compiles the message of a slice's assignment: seconds
             axes[k, 0, x], axes[k, 1, x] = tangents[0, x], tangents[1, x]
             axes[k, 2, x] = normals[k, x]
     return axes
