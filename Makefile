@@ -17,9 +17,10 @@ DEV := $(VENV)/.dev
 # All that a user may want; `docs`, `reference` and `dev` are for developers, few have `rerun`.
 RUN_EXTRAS := cluster export gym live logs mujoco naoqi policies report server speech video
 PIP_QUIET := --quiet --disable-pip-version-check
-# pip compiles the packages' tests too: 40 s. The rest is compiled beside the kernels.
+# pip compiles the packages' tests too: 40 s. The rest is compiled beside the kernels,
+# with our own modules, since PYTHONDONTWRITEBYTECODE may keep later runs from it.
 PIP_LOCK = -m pip install $(PIP_QUIET) --no-compile
-BYTECODE = -m compileall -q -x '/(tests?|testing)/' $(VENV)/lib
+BYTECODE = -m compileall -q -x '/(tests?|testing)/' $(VENV)/lib models controllers sim experiments
 BESIDE := tests docs examples benchmarks studies
 CHECKED := models controllers sim experiments src/nao_testbed/__init__.py src/almath.py src/motion.py src/vision_definitions.py $(BESIDE)
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
