@@ -56,15 +56,19 @@ def warn_of_fall(robot: "Robot", posture: str, simulation: "SimulationCfg") -> N
 
 
 def main() -> None:
-    """Run every kernel of the loop."""
+    """Run every kernel of a heat run: the loop, minimum power and picture."""
     # Checked here, since a replay calls the function above and has no engine.
     from nao_testbed.controllers.registry import make_controller  # noqa: PLC0415
+    from nao_testbed.experiments.closed_loop.leg_forces import (  # noqa: PLC0415
+        least_powers,
+    )
     from nao_testbed.experiments.closed_loop.loop import Loop, run_for  # noqa: PLC0415
     from nao_testbed.models import load_robot  # noqa: PLC0415
     from nao_testbed.sim.robot import (  # noqa: PLC0415
         SimulatedRobot,
         SimulationCfg,
     )
+    from nao_testbed.sim.sensors.cameras import prepare_picture  # noqa: PLC0415
 
     robot = load_robot()
     posture = robot.posture_name(None)
@@ -76,6 +80,9 @@ def main() -> None:
         sim = SimulatedRobot(robot, cfg, posture)
         loop = Loop(sim, make_controller(name), robot.posture(posture).angles)
         run_for(loop, seconds)
+        least_powers(sim)
+        camera = robot.cameras[0]
+        prepare_picture(robot, sim.engine, 0.0, camera.name, 16)()
         sim.close()
 
 

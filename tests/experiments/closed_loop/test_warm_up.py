@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from nao_testbed.controllers.heat_minimization.friction_cones import _on_rays
 from nao_testbed.controllers.heat_minimization.standing_problem import base_columns
 from nao_testbed.experiments.closed_loop.warm_up import (
     DEFAULT_IS_MUJOCO,
@@ -12,13 +13,16 @@ from nao_testbed.experiments.closed_loop.warm_up import (
     warn_before_run,
     warn_if_compiling,
 )
+from nao_testbed.sim.sensors.drawing.drawing import _fill
 from nao_testbed.sim.servo import _run, servo_torques
 
 
-def test_the_warm_up_compiles_the_loop() -> None:
+def test_the_warm_up_compiles_what_a_heat_run_needs() -> None:
     main()
     assert servo_torques.signatures or _run.signatures  # the latter on MuJoCo alone
     assert base_columns.signatures  # so `minheat` has solved
+    assert _on_rays.signatures  # for the minimum power
+    assert _fill.signatures  # for the picture of the robot
 
 
 def test_a_first_run_reports_compilation(
