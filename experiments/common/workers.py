@@ -11,7 +11,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from functools import partial
 from multiprocessing.connection import wait as wait_for_any
@@ -25,6 +25,7 @@ from nao_testbed.experiments.common.signals import (
     PATIENCE_S,
     raise_on_stop,
 )
+from nao_testbed.models import BadInput, TestbedError
 from nao_testbed.models.system import (
     CAN_FORK,
     END_SIGNALS,
@@ -138,6 +139,58 @@ class Worker(Generic[ResultT]):
         if self._order.value != 0 and self._process.exitcode != 0:
             self.was_killed = self.result is None
         self._line.close()
+
+
+@contextlib.contextmanager
+def run_beside(
+    name: str, work: Callable[[], ResultT], *, is_fork: bool = IS_COMMAND and CAN_FORK
+) -> Iterator[Callable[[], ResultT]]:
+    """Run a function in a fork beside the block.
+
+    Args:
+        name: what the function makes, for an error; a plural.
+        work: function with a pickled result. It may raise `TestbedError`.
+        is_fork: False: it runs in this process, when its result is asked for.
+
+    Yields:
+        Function that waits for the result, or raises what the work raised.
+    """
+    if not is_fork:
+        yield work
+        return
+    worker: Worker[_Caught[ResultT]] = Worker(partial(_caught, work), is_fork=True)
+    try:
+        yield partial(_result_of, worker, name)
+    except BaseException:
+        worker.kill()
+        raise
+
+
+_Caught = tuple[ResultT | None, str, bool]
+"""A result, or None, the error's text, and True if it is a bad input."""
+
+
+def _caught(work: Callable[[], ResultT], _send: Send) -> _Caught[ResultT]:
+    try:
+        return work(), "", False
+    except TestbedError as error:
+        return None, str(error), isinstance(error, BadInput)
+
+
+def _result_of(worker: Worker[_Caught[ResultT]], name: str) -> ResultT:
+    while not worker.has_ended:
+        wait_for_any(worker.waitable)
+        worker.messages()
+    worker.messages()  # of a process that ended between two of these lines
+    worker.close()
+    if worker.result is None:
+        raise TestbedError(
+            f"{name} are missing: their process {worker.end}; memory may have run out."
+        )
+    result, error, is_bad_input = worker.result
+    if result is None:
+        raise (BadInput if is_bad_input else TestbedError)(error)
+    return result
 
 
 def exit_text(code: int | None) -> str:

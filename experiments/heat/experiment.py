@@ -7,7 +7,7 @@ before the first run.
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -164,7 +164,10 @@ def record_trials(trials: Sequence[TrialCfg], out: Path) -> tuple[Path, list[Tri
 
 
 def run_trials(
-    cfg: HeatCfg, trials: Sequence[TrialCfg], on_progress: TrialProgress
+    cfg: HeatCfg,
+    trials: Sequence[TrialCfg],
+    on_progress: TrialProgress,
+    on_free_core: Callable[[], None] = lambda: None,
 ) -> HeatResult:
     """Run the planned trials and combine their results.
 
@@ -172,12 +175,13 @@ def run_trials(
         cfg: configuration of the experiment.
         trials: trials from `plan_trials`, or from `record_trials` to record them.
         on_progress: function called with the number and simulated time of a trial.
+        on_free_core: as of `outcomes_side_by_side`.
 
     Raises:
         BadInput: no trial has a result, and the first rejected its configuration.
         TestbedError: no trial has a result, and the first failed.
     """
-    outcomes = outcomes_side_by_side(trials, on_progress)
+    outcomes = outcomes_side_by_side(trials, on_progress, on_free_core)
     ended = {
         trial.name: outcome.result
         for trial, outcome in zip(trials, outcomes, strict=True)

@@ -1,6 +1,7 @@
 """Command `nao-testbed heat`: run, tables and figures."""
 
 import sys
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -14,6 +15,7 @@ from nao_testbed.experiments.common.options import (
 )
 from nao_testbed.experiments.common.progress import console_for, simulated_time
 from nao_testbed.experiments.common.signals import exit_status, stop_reason
+from nao_testbed.experiments.common.workers import run_beside
 from nao_testbed.experiments.heat.experiment import (
     HeatCfg,
     failures,
@@ -50,7 +52,7 @@ def run_heat_command(
     folder, trials = record_trials(trials, out)
     try:
         with simulated_time({trial.name: trial.duration_s for trial in trials}) as bars:
-            result = run_trials(cfg, trials, bars)
+            result = run_trials(cfg, trials, bars, _load_figures)
     except KeyboardInterrupt as stop:
         why = stop_reason(stop)
         print(f"{why}; {folder} holds what was recorded.", file=sys.stderr)
@@ -67,6 +69,16 @@ def run_heat_command(
         whose = "" if name in result.failed else f"{name}: "  # in the error itself
         print(f"error: {whose}{why}", file=sys.stderr)
     return 1 if failures(result) else 0
+
+
+def _load_figures() -> None:
+    """Import what `_show` needs."""
+    import nao_testbed.experiments.heat.figures.robot_picture  # noqa: F401, PLC0415
+    import nao_testbed.experiments.heat.figures.tables  # noqa: F401, PLC0415
+    import nao_testbed.experiments.heat.figures.temperatures  # noqa: F401, PLC0415
+    from nao_testbed.experiments.common.drawing.style import new_figure  # noqa: PLC0415
+
+    new_figure(1.0, 1.0)  # imports matplotlib
 
 
 def _show(
@@ -87,7 +99,7 @@ def _show(
     }
     robot = trials[0].load_robot()
     limits = {joint.name: joint.effort_limit for joint in robot.joints}
-    paths = draw_heat_figures(result, frames, folder, effort_limits=limits)
+    charts = partial(draw_heat_figures, result, frames, folder, effort_limits=limits)
     temperatures = {
         name: {joint: row.end_degc for joint, row in trial.joints.items()}
         for name, trial in result.trials.items()
@@ -97,19 +109,22 @@ def _show(
         name: last_pose(frame, robot, result.misalignment_deg)
         for name, frame in frames.items()
     }
-    draw_robot_picture(
-        robot,
-        temperatures,
-        result.posture,
-        picture,
-        poses={name: pose for name, pose in ends.items() if pose is not None},
-        remarks={
-            name: why for name, why in failures(result).items() if name in result.trials
-        },
-        slope_deg=float(result.settings["slope_deg"]),
-        settings=settings_of(result),
-    )
-    paths = [*paths, picture]
+    with run_beside("the charts", charts) as drawn_charts:
+        draw_robot_picture(
+            robot,
+            temperatures,
+            result.posture,
+            picture,
+            poses={name: pose for name, pose in ends.items() if pose is not None},
+            remarks={
+                name: why
+                for name, why in failures(result).items()
+                if name in result.trials
+            },
+            slope_deg=float(result.settings["slope_deg"]),
+            settings=settings_of(result),
+        )
+    paths = [*drawn_charts(), picture]
     # Paths are printed without line breaks and without markup.
     console.print(
         "Figures:",

@@ -79,13 +79,17 @@ def run_side_by_side(
 
 
 def outcomes_side_by_side(
-    trials: Sequence[TrialCfg], on_progress: TrialProgress
+    trials: Sequence[TrialCfg],
+    on_progress: TrialProgress,
+    on_free_core: Callable[[], None] = lambda: None,
 ) -> list[WorkerOutcome]:
     """Run all trials, in parallel on all cores.
 
     Args:
         trials: trials to run.
         on_progress: function called with the number and simulated time of a trial.
+        on_free_core: function called when a trial has ended, none is waiting, and
+            others still run.
 
     Returns:
         Outcomes in the order of the trials; a failed one does not stop the others.
@@ -122,6 +126,8 @@ def outcomes_side_by_side(
                         del at_work[number]
                         worker.close()
                         outcomes[number] = _outcome(worker, trials[number].controller)
+                        if at_work and not waiting:
+                            on_free_core()
     except BaseException as stop:
         _end(at_work, trials, stop)
         raise

@@ -1,11 +1,13 @@
 """Signals while processes start: the parent loses none, the workers get none."""
 
 import contextlib
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from multiprocessing.connection import wait
 from pathlib import Path
 
@@ -16,7 +18,13 @@ from nao_testbed.experiments.common.signals import (
     deferred_signals,
     install_stop_handlers,
 )
-from nao_testbed.experiments.common.workers import Send, Worker, start_workers
+from nao_testbed.experiments.common.workers import (
+    Send,
+    Worker,
+    run_beside,
+    start_workers,
+)
+from nao_testbed.models import BadInput, TestbedError
 from nao_testbed.models.system import CAN_FORK, END_SIGNALS, interrupt
 from tests.processes import can_signal
 
@@ -142,3 +150,42 @@ def test_a_worker_crash_before_a_stop_is_no_kill() -> None:
     worker.close()
     assert not worker.was_killed
     assert worker.end == "ended with exit status 3"
+
+
+def _refuse() -> int:
+    raise BadInput("no such folder.")
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+@pytest.mark.parametrize("is_fork", [False, CAN_FORK])
+def test_work_beside_a_block_returns_its_result_or_error(is_fork: bool) -> None:
+    with run_beside("the charts", os.getpid, is_fork=is_fork) as pid:
+        assert (pid() != os.getpid()) == is_fork
+    with (
+        pytest.raises(BadInput, match=r"^no such folder\.$"),
+        run_beside("the charts", _refuse, is_fork=is_fork) as refused,
+    ):
+        refused()
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_a_crash_of_work_beside_a_block_is_one_sentence() -> None:
+    with (
+        pytest.raises(
+            TestbedError, match=r"^the charts are missing: .* exit status 3;"
+        ),
+        run_beside("the charts", partial(os._exit, 3), is_fork=True) as crashed,
+    ):
+        crashed()
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_work_beside_a_failed_block_is_killed() -> None:
+    with (
+        pytest.raises(KeyboardInterrupt),
+        run_beside("the charts", partial(time.sleep, 600.0), is_fork=True),
+    ):
+        raise KeyboardInterrupt
+    assert not multiprocessing.active_children()
