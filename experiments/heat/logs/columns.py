@@ -5,7 +5,7 @@ the file; each has the form `OUR_NAME=PATTERN`, such as `q.{joint}=pos_{joint}`.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -25,6 +25,9 @@ TIME = "time"
 """Name of a time column whose unit is inferred from its values."""
 FIRST_DAY, DAY_STEP = 2e4, 2e-4
 """Smallest day number of a spreadsheet (1954), and largest step: 17 s in days."""
+ODD_RAD, CLEAR_RAD, UNUSED_RAD = 1.0, 0.2, 1e-3
+"""Limits of an order of numbered joints: how odd its angles may be, by how much it must
+be less odd than others, and largest angle of an unused motor."""
 OF_MOTORS = frozenset({"current", "torque", "temperature"})
 _UNIT = re.compile(r"(.*\S)\s*[\[(]\s*([^\[\]()\d]+?)\s*[\])]")
 _UNIT_BELOW = re.compile(r"([^/]+?)\s*/\s*([^/]+)")  # as in t/ms
@@ -121,7 +124,9 @@ def member_of(text: str, robot: Robot) -> str | None:
     """Return the joint or motor for a name in any spelling; None if there is none."""
     plain = _plain(text)
     names = {_plain(n): n for n in (*robot.motor_names, *robot.joint_names)}
-    for one in (plain, plain.removeprefix("k")):
+    side = re.sub("^([lr])_(?:leg|arm)_", r"\1_", text.lower())  # L_LEG_KNEE
+    side = re.sub("^l", "left", re.sub("^r", "right", _plain(side)))
+    for one in (plain, plain.removeprefix("k"), side):
         if one in names:
             return names[one]
     ending = [n for p, n in names.items() if len(plain) > 4 and p == f"aa{plain}"]
@@ -288,51 +293,68 @@ def _with_unit(name: str, unit: str | None) -> str:
 
 
 def order_of_numbers(
-    numbers: Sequence[int], angles: Mapping[int, float], robot: Robot
+    numbers: Sequence[int],
+    angles: Mapping[int, float],
+    robot: Robot,
+    dialects: Iterable[str] = (),
 ) -> tuple[str, dict[int, str]]:
     """Return the source of the order of numbered joints, and the joint of each number.
 
-    If several orders have joints of the robot, the selected one has as many joints as
-    the log, keeps the angles within the limits and makes the legs most similar.
+    An order has as many joints as the log, or legs only; other motors do not move. The
+    selected one keeps the angles within the limits and makes the legs more similar than
+    every other order does, or else belongs to the maker of the log's program.
 
     Args:
-        numbers: numbers of the columns.
-        angles: number to a typical angle in rad.
+        numbers: increasing numbers of the columns, from 0 or 1.
+        angles: number to a typical angle in rad; 0 for an unused motor.
         robot: robot of the log.
+        dialects: dialects of the columns.
 
     Raises:
-        BadInput: no order is known for this robot.
+        BadInput: no order fits the robot and the angles, or several do.
     """
-    fits: list[tuple[bool, float, int, str, dict[int, str]]] = []
-    for title, names in _table()[1].items():
-        joints = [member_of(name, robot) for name in names]
-        if None in joints:
-            continue
-        known = {i: str(joint) for i, joint in enumerate(joints) if i in numbers}
-        has_others = len(names) != len(numbers)
-        oddness = _oddness(known, angles, robot)
-        fits.append((has_others, oddness, len(fits), title, known))
-    if fits:
-        *_, title, known = min(fits)
-        return title, known
-    if len(numbers) == len(robot.joint_names) and min(numbers) == 0:
-        return f"{robot.name}'s", dict(enumerate(robot.joint_names))
+    makers = {dialect.split()[0] for dialect in dialects}
+    orders = {**_table()[1], f"{robot.name}'s": robot.joint_names}
+    alphabetical = tuple(sorted(robot.joint_names))
+    fits: list[tuple[float, bool, str, dict[int, str]]] = []
+    for title, names in {**orders, "alphabetical": alphabetical}.items():
+        joints = [str(member_of(name, robot)) for name in names]
+        legs = [joint for joint in joints if joint in robot.leg_joints]
+        part = legs if len(legs) == len(numbers) and title in orders else joints
+        known = dict(zip(numbers, part, strict=False))
+        is_whole = list(known) == [numbers[0] + k for k in range(len(part))]
+        rest = [abs(angles.get(i, np.inf)) for i in numbers[len(part) :]]
+        is_fit = is_whole and numbers[0] < 2 and max(rest, default=0.0) < UNUSED_RAD
+        is_new = all(known != other for *_, other in fits)
+        if is_fit and is_new and "None" not in joints:
+            is_other = title.partition("'")[0] not in makers
+            fits.append((_oddness(known, angles, robot), is_other, title, known))
+    least = min((one[0] for one in fits), default=np.inf)
+    fits = [one for one in fits if one[0] < min(least + CLEAR_RAD, ODD_RAD)]
+    fits = [one for one in fits if not one[1]][:1] or fits
+    if len(fits) == 1:
+        return fits[0][2:]
+    several = " and ".join(title for *_, title, _ in fits)
+    which = f"angles that fit {several} order" if fits else "another order"
     raise BadInput(
         f"the log has {len(numbers)} numbered joints, and robot {robot.name!r} has "
-        f"{len(robot.joint_names)} joints in another order; give the robot of the log "
-        "by --robot, such as --robot g1, or name the joints by --map q.JOINT=COLUMN."
+        f"{len(robot.joint_names)} joints in {which}; give the robot of the log by "
+        "--robot, such as --robot g1, or write a map by `nao-testbed log-columns LOG "
+        "--write map.yaml`, replace its numbers by joints, and add --map map.yaml."
     )
 
 
 def _oddness(
     known: Mapping[int, str], angles: Mapping[int, float], robot: Robot
 ) -> float:
+    """Return how far angles exceed the limits, and the legs differ, in rad."""
     at = {name: angles[i] for i, name in known.items() if i in angles}
     total = 0.0
     for name, angle in at.items():
         joint = robot.joints[robot.joint_index(name)]
         total += 10.0 * max(joint.lower - angle, angle - joint.upper, 0.0)
-        other = name.replace("left", "right").replace("Left", "Right")
+        other = re.sub("^L(?=[A-Z])", "R", name)
+        other = other.replace("left", "right").replace("Left", "Right")
         if other in at and re.search("pitch|knee", name, re.IGNORECASE):
             total += abs(angle - at[other])
     return total

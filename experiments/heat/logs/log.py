@@ -52,6 +52,8 @@ WHOSE = frozenset(
     for part in ("", "name", "id", "index")
 ) - {"", "id", "index"}
 """Names of a column that holds the joint of each row: its letters."""
+MOST_RAD, MOST_DEG = 7.0, 400.0
+"""Angles of joints above these are in degrees, and in 0.1°."""
 _TIMES = re.compile(r"t$|t[^a-z]|.*(time|stamp|date|sec)", re.IGNORECASE)
 
 
@@ -205,13 +207,26 @@ def _named(
     }
     if robot is None or not numbered:
         return matches, []
-    angles = {}
+    angles: dict[int, float] = {}
     for match in matches:
-        signal, _, member = match.name.partition(".")
+        signal, member, unit = find_signal(match.name) or ("", "", Scale())
         values = columns[match.column]
         if signal == "q" and member.isdecimal() and np.isfinite(values).any():
-            angles[int(member)] = float(np.nanmedian(values))
-    title, joints = order_of_numbers(sorted(numbered), angles, robot)
+            angles[int(member)] = unit.factor * float(np.nanmedian(values))
+    largest = max(map(abs, angles.values()), default=0.0)
+    for most, factor in ((MOST_DEG, 0.1), (MOST_RAD, np.pi / 180.0)):  # also 0.1°
+        if largest > most:
+            angles = {i: factor * angle for i, angle in angles.items()}
+            largest *= factor
+    dialects = {m.dialect for m in matches if m.name.partition(".")[2].isdecimal()}
+    try:
+        title, joints = order_of_numbers(sorted(numbered), angles, robot, dialects)
+    except BadInput:
+        named = [m for m in matches if not m.name.partition(".")[2].isdecimal()]
+        if not any(m.name.startswith("q") for m in named):
+            raise
+        what = f"{len(numbered)} numbered columns in an unknown order: left out"
+        return named, [Repair(kind="name", rows=len(numbered), what=what)]
     found = []
     for match in matches:
         signal, _, member = match.name.partition(".")
