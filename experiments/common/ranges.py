@@ -30,6 +30,7 @@ Minutes = Annotated[float, Field(gt=0.0, le=LONGEST_MINUTES)]
 LiveSeconds = Annotated[float, Field(gt=0.0, le=LONGEST_LIVE_S)]
 Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
 Port = Annotated[int, Field(ge=0, le=65_535)]
+Speed = Annotated[float, Field(gt=0.0, le=100.0)]
 Priority = Annotated[int, Field(ge=0, le=9)]
 Robots = Annotated[int, Field(ge=1, le=100_000)]
 VideoSpeed = Annotated[float, Field(ge=0.1, le=1000.0, title="--video-speed")]
@@ -49,7 +50,7 @@ RANGES: Mapping[str, Any] = {
     "--port": Port,
     "--page-port": Port,
     "--seconds": LiveSeconds,
-    "--speed": Annotated[float, Field(gt=0.0, le=100.0)],
+    "--speed": Speed,
     "--robots": Robots,
     "--video-speed": VideoSpeed,
     "--trial-limit": LiveSeconds,

@@ -121,7 +121,10 @@ def show_life(owner: str, ledger: Ledger, tick: int) -> None:
 
 
 class LedgerFront(Leasing):
-    """Front for one thread, on the time of the ledger."""
+    """Front for one thread, on the time of the ledger.
+
+    For several threads, a subclass locks the ledger in `step`.
+    """
 
     def __init__(self, ledger: Ledger, go_on: Callable[[], None] | None = None) -> None:
         """Create a front.
@@ -136,11 +139,13 @@ class LedgerFront(Leasing):
 
     def add_owner(self, owner: Owner) -> None:
         """Register an owner; its parent must be registered first."""
-        self._ledger.add_owner(owner, self._ledger.tick)
+        with self.step() as (ledger, tick):
+            ledger.add_owner(owner, tick)
 
     def ask(self, request: Request) -> Ticket:
         """Send a request without waiting."""
-        return self._ledger.request(request, self._ledger.tick)
+        with self.step() as (ledger, tick):
+            return ledger.request(request, tick)
 
     def take(self, request: Request) -> Outcome:
         """Send a request, and advance time until it has ended.
@@ -157,13 +162,16 @@ class LedgerFront(Leasing):
         Raises:
             BadInput: as in `take`; or the ticket belongs to another ledger.
         """
-        check_waits(ticket, self._ledger)
+        with self.step() as (ledger, _):
+            check_waits(ticket, ledger)
         try:
             while ticket.outcome is None:
-                show_life(ticket.request.owner, self._ledger, self._ledger.tick)
+                with self.step() as (ledger, tick):
+                    show_life(ticket.request.owner, ledger, tick)
                 self._go_on()
         except BaseException:  # the caller no longer waits
-            give_up(ticket, self._ledger, self._ledger.tick)
+            with self.step() as (ledger, tick):
+                give_up(ticket, ledger, tick)
             raise
         return ticket.outcome
 

@@ -9,20 +9,17 @@ before the method runs.
 """
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from math import isfinite
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from nao_testbed.models import BadInput
+from nao_testbed.models import BadInput, UnknownName
 from nao_testbed.models.values import short
 
 MAX_ITEMS = 20_000
 """Maximum number of values in one argument, including nested ones."""
 MAX_DEPTH = 16
 MAX_LETTERS = 100_000
-
-Plain = object
-"""Any value that `qi` transfers: None, bool, int, float, str, list, dict."""
 
 
 def plain(value: object) -> Any:
@@ -41,9 +38,7 @@ def _plain(value: object, depth: int, left: list[int]) -> Any:
         raise BadInput(f"an argument has more than {MAX_ITEMS} values.")
     if depth > MAX_DEPTH:
         raise BadInput(f"an argument is nested more than {MAX_DEPTH} deep.")
-    if value is None or isinstance(value, bool | int):
-        return value
-    if isinstance(value, float):
+    if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, str):
         if len(value) > MAX_LETTERS:
@@ -66,6 +61,37 @@ def number(value: object) -> float:
     if not isfinite(found):
         raise BadInput(f"it is {found}; give a finite number.")
     return found
+
+
+def in_range(what: str, value: float, least: float, most: float) -> float:
+    """Return a number within its range."""
+    if not least <= value <= most:
+        raise BadInput(f"{what} is {value:g}; give {least:g} to {most:g}.")
+    return value
+
+
+def items(value: object, n: Container[int], usage: str) -> list[Any]:
+    """Return a list that has an accepted number of values."""
+    if not isinstance(value, list) or len(value) not in n:
+        raise BadInput(f"it is {short(value)}; give {usage}.")
+    return value
+
+
+def known(kind: str, name: str, names: Collection[str], where: str) -> str:
+    """Return a name that is among the known ones."""
+    if name not in names:
+        raise UnknownName(kind, name, names, where)
+    return name
+
+
+def pairs(what: str, value: object) -> list[tuple[str, Any]]:
+    """Return the names and values of a list of pairs; one pair is a list of one."""
+    found = value if isinstance(value, list) else []
+    if found and isinstance(found[0], str):
+        found = [found]
+    if not found or any(not isinstance(x, list) or len(x) < 2 for x in found):
+        raise BadInput(f"{what} is {short(value)}; give [[name, value], ...].")
+    return [(text(one[0]), one[1]) for one in found]
 
 
 def whole(value: object) -> int:

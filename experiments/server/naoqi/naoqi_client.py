@@ -119,6 +119,6 @@ class NaoqiClient:
                 if row.parent in family:
                     family.append(row.name)
             for name in reversed(family):
-                ledger.forget_owner(name, ledger.tick)
+                served.forget_owner(name)
             pretended = dict(self.pretended)
             served.event("client", said=f"{self.name} left", pretended=pretended)

@@ -11,12 +11,14 @@ from typing import TextIO
 
 import numpy as np
 
+from nao_testbed.controllers.interface.checked import Checked
 from nao_testbed.experiments.closed_loop.recording import base_pose_of
 from nao_testbed.experiments.closed_loop.trial import TrialCfg
 from nao_testbed.experiments.closed_loop.warm_up import (
     warn_before_run,
     warn_if_compiling,
 )
+from nao_testbed.experiments.common.ranges import LiveSeconds, Port, Speed
 from nao_testbed.experiments.common.signals import (
     deferred_signals,
     exit_status,
@@ -37,18 +39,17 @@ from nao_testbed.sim.recording.run_folder import create_run_folder
 """Initial posture if a recording names none."""
 SWITCH_S = 0.001
 """Switch interval of Python threads, in s: calls must not delay a slot."""
-FASTEST = 1000.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServeCfg:
+class ServeCfg(Checked):
     """Configuration of the server."""
 
     host: str = "127.0.0.1"
-    port: int = 9559
-    speed: float = 1.0
+    port: Port = 9559
+    speed: Speed = 1.0
     """Simulated seconds per second of wall time."""
-    seconds: float | None = None
+    seconds: LiveSeconds | None = None
     """Simulated time in s after which the server ends; None: never."""
     out: Path = Path("runs/naoqi")
 
@@ -58,14 +59,7 @@ class ServeCfg:
         Raises:
             BadInput: a value is out of its range.
         """
-        if not 0.0 < self.speed <= FASTEST:
-            raise BadInput(
-                f"--speed is {self.speed}; give more than 0, at most {FASTEST:g}."
-            )
-        if not 0 <= self.port <= 65_535:
-            raise BadInput(f"--port is {self.port}; give 0 to 65535.")
-        if self.seconds is not None and not 0.0 < self.seconds < float("inf"):
-            raise BadInput(f"--seconds is {self.seconds}; give a number above 0.")
+        super().__post_init__()
         try:
             ipaddress.ip_address(self.host)
         except ValueError:
@@ -189,7 +183,12 @@ def run_serve(
         print(f"tcp://{cfg.host}:{naoqi_server.port}", file=url_to, flush=True)
         if on_served is not None:
             on_served(parts)
-        _print_status(f"{_serving_text(log, folder)}; stop with Ctrl-C.")
+        serving = (
+            f"Recording to {folder}"
+            if log is None
+            else f"Serving a recording of {log.end_s:.2f} s without executing commands"
+        )
+        _print_status(f"{serving}; stop with Ctrl-C.")
         with deferred_signals() as check:
             served.run(cfg.speed, lambda: bool(check()), cfg.seconds)
     except KeyboardInterrupt as stop:
@@ -220,16 +219,6 @@ def run_serve(
         load=load,
         sim_s=served.time_s,
         comparison=None if log is None else log.comparison,
-    )
-
-
-def _serving_text(log: LogRobot | None, folder: Path | None) -> str:
-    """Return a sentence for the start message."""
-    if log is None:
-        return f"Recording to {folder}"
-    return (
-        f"Serving a recording of {log.end_s:.2f} s; commands are compared with it and "
-        "not executed"
     )
 
 

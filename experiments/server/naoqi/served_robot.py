@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from nao_testbed.controllers.arbitration.events import Event, Executed
-from nao_testbed.controllers.arbitration.manager.front import check_waits, give_up
+from nao_testbed.controllers.arbitration.manager.front import LedgerFront
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.policies import (
@@ -40,7 +40,7 @@ from nao_testbed.controllers.arbitration.requests import (
     StaleToken,
     Ticket,
 )
-from nao_testbed.controllers.arbitration.tokens import Loss, Outcome, Preemption, Token
+from nao_testbed.controllers.arbitration.tokens import Loss, Preemption, Token
 from nao_testbed.controllers.interface.controller import (
     Controller,
     ControllerWrapper,
@@ -298,6 +298,12 @@ class ServedRobot:
             )
             ledger.add_owner(owner, ledger.tick)
 
+    def forget_owner(self, name: str) -> None:
+        """Remove an owner with its reservations and requests, if it is known."""
+        ledger = self.body.ledger
+        if ledger.knows(name):
+            ledger.forget_owner(name, ledger.tick)
+
     def request(
         self,
         owner: str,
@@ -361,10 +367,7 @@ class ServedRobot:
     # -- time --------------------------------------------------------------------------
 
     def run(
-        self,
-        speed: float,
-        is_over: Callable[[], bool],
-        seconds: float | None = None,
+        self, speed: float, is_over: Callable[[], bool], seconds: float | None = None
     ) -> None:
         """Step against the clock until the end.
 
@@ -454,6 +457,19 @@ def on_cancel(future: Future[Any], stop: Callable[[], object]) -> None:
     future.add_done_callback(finish)
 
 
+def answered(going: Future[Any], answer: Callable[[Future[Any]], Any]) -> Future[Any]:
+    """Return a future that ends with `going`; its cancellation cancels `going`.
+
+    Args:
+        going: future of a motion.
+        answer: function that returns the result; it gets the ended `going`.
+    """
+    result: Future[Any] = Future()
+    going.add_done_callback(lambda done: finish(result, answer(done)))
+    on_cancel(result, going.cancel)
+    return result
+
+
 def failed(done: Future[Any]) -> bool:
     """Return True if a future was cancelled or failed."""
     return done.cancelled() or done.exception() is not None
@@ -475,10 +491,8 @@ class _Start:
         self._from = body.sim.read().target
         self._to = robot.posture(posture).angles
         body.ledger.add_owner(Owner(name=START, priority=1), body.ledger.tick)
-        request = Request(
-            owner=START, resources=tuple(dict.fromkeys(served.leaf_of.values()))
-        )
-        self._token: Token | None = body.ledger.request(request, body.ledger.tick).token
+        leaves = dict.fromkeys(served.leaf_of.values())
+        self._token: Token | None = served.request(START, leaves).token
         body.behaviours.add(START, self)
 
     @property
@@ -505,8 +519,8 @@ class _Start:
             body.ledger.release(token, tick)
 
 
-class LedgerAccess:
-    """Front end of the ledger (`Front`) for threads, in simulated time."""
+class LedgerAccess(LedgerFront):
+    """Front end of the ledger for threads, in simulated time."""
 
     def __init__(self, served: ServedRobot, parent: str, priority: int) -> None:
         """Connect to the robot's ledger.
@@ -516,6 +530,9 @@ class LedgerAccess:
             parent: default parent of added owners.
             priority: priority of all added owners.
         """
+        super().__init__(
+            served.body.ledger, lambda: served.pause(served.tick_s).result()
+        )
         self._served, self._parent, self._priority = served, parent, priority
 
     @contextmanager
@@ -530,28 +547,4 @@ class LedgerAccess:
         owner = replace(
             owner, parent=owner.parent or self._parent, priority=self._priority
         )
-        with self.step() as (ledger, tick):
-            ledger.add_owner(owner, tick)
-
-    def ask(self, request: Request) -> Ticket:
-        """Submit a request without waiting."""
-        with self.step() as (ledger, tick):
-            return ledger.request(request, tick)
-
-    def wait(self, ticket: Ticket) -> Outcome:
-        """Wait until a request has ended."""
-        served = self._served
-        with self.step() as (ledger, _):
-            check_waits(ticket, ledger)
-        while ticket.outcome is None:
-            try:
-                served.pause(served.tick_s).result()
-            except BaseException:
-                with self.step() as (ledger, tick):
-                    give_up(ticket, ledger, tick)
-                raise
-        return ticket.outcome
-
-    def take(self, request: Request) -> Outcome:
-        """Submit a request, and wait until it has ended."""
-        return self.wait(self.ask(request))
+        super().add_owner(owner)

@@ -9,14 +9,16 @@ simulated time.
 import inspect
 from collections.abc import Callable, Collection
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from nao_testbed.experiments.server.naoqi.arguments import Signature, Value
+from nao_testbed.experiments.server.naoqi.arguments import Signature, Value, known
 from nao_testbed.experiments.server.naoqi.served_robot import ServedRobot, finish
-from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models import BadInput
 
 if TYPE_CHECKING:
-    from nao_testbed.experiments.server.naoqi.naoqi_client import NaoqiClient
+    from nao_testbed.experiments.server.naoqi.naoqi_client import NaoqiClient, Parts
+
+PartT = TypeVar("PartT")
 
 Blocks = Future[Any]
 """Return type of a method that takes time; its client waits until it ends."""
@@ -63,6 +65,20 @@ def methods_of(kind: type["ALService"]) -> dict[str, Signature]:
     return found
 
 
+class SharedPart(Generic[PartT]):
+    """Attribute of a service: a part of the robot that all clients share."""
+
+    def __init__(self, kind: Callable[["Parts"], PartT]) -> None:
+        """Declare the part, which is created at its first use."""
+        self._kind = kind
+
+    def __get__(self, service: "ALService | None", _: object) -> PartT:
+        """Return the part; the class itself has none."""
+        if service is None:
+            raise AttributeError
+        return service._parts.get(self._kind)
+
+
 class ALService:
     """One service for one client."""
 
@@ -85,11 +101,10 @@ class ALService:
             TestbedError: the call is rejected; the text names the service and the
                 method.
         """
-        found = methods_of(type(self)).get(method)
-        if found is None:
-            raise UnknownName("Method", method, methods_of(type(self)), self.NAME)
+        found = methods_of(type(self))
+        signature = found[known("Method", method, found, self.NAME)]
         call: Callable[..., object] = getattr(self, method)
-        return call(*found.accept(args))
+        return call(*signature.accept(args))
 
     # -- ALModule ------------------------------------------------------------------
 
@@ -120,9 +135,7 @@ class ALService:
     def getUsage(self, methodName: str) -> str:
         """Return the signature of a method."""
         found = methods_of(type(self))
-        if methodName not in found:
-            raise UnknownName("Method", methodName, found, self.NAME)
-        return f"{methodName}({found[methodName]})"
+        return f"{known('Method', methodName, found, self.NAME)}({found[methodName]})"
 
     def pCall(self, methodName: str, *args: Value) -> int:
         """Start a method, and return the number of its call."""

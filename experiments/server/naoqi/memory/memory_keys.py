@@ -4,9 +4,11 @@
 kg. Values follow the newest observation.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import atan2, hypot, nan
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,14 +18,9 @@ from nao_testbed.controllers.stiffness.ground_plane import (
     GravityFilter,
     GravityFilterCfg,
 )
-from nao_testbed.experiments.server.naoqi.memory.store import (
-    KEY_ADDED,
-    KEY_REMOVED,
-    Live,
-    Memory,
-)
+from nao_testbed.experiments.server.naoqi.memory.store import Live, Memory
 from nao_testbed.experiments.server.naoqi.served_robot import ServedRobot
-from nao_testbed.models import Robot
+from nao_testbed.models.values import FloatArray
 
 PREFIX = "Device/SubDeviceList/"
 G = 9.81
@@ -36,88 +33,21 @@ TILT_S = 2.0
 """Time constant of the torso's tilt in s. While the arms move at full speed, the tilt
 is off by 1.4° at most; with the 0.5 s of `smart` by 3.2°, by the accelerometer alone by
 36°."""
-HEAD = ("Front", "Middle", "Rear")
 SIDES = {"L": "Left", "R": "Right"}
-TOUCHES = {
-    **{f"Head/Touch/{part}": f"{part}TactilTouched" for part in HEAD},
-    **{
-        f"{side}Hand/Touch/{part}": f"Hand{word}{part}Touched"
-        for side, word in SIDES.items()
-        for part in ("Back", *SIDES.values())
-    },
-    **{
-        f"{side}Foot/Bumper/{part}": f"{word}BumperPressed"
-        for side, word in SIDES.items()
-        for part in SIDES.values()
-    },
-    "ChestBoard/Button": "ChestButtonPressed",
-}
+_CONSTANTS = json.loads(Path(__file__).with_name("constants.json").read_text("utf-8"))
+TOUCHES: Mapping[str, str] = _CONSTANTS["events of touch sensors"]
 """Touch sensor to its event. A touch (`Disturbance.touch`), or a program, raises the
 event with 1 or 0, and the key of the sensor has this value."""
 TOUCH_CHANGED = "TouchChanged"
 FIRST_VALUES: Mapping[str, Any] = {
     **dict.fromkeys(TOUCHES.values(), 0.0),
-    TOUCH_CHANGED: [],
-    **{f"Sonar{side}Detected": 0.0 for side in SIDES.values()},
-    **dict.fromkeys(
-        (
-            *("robotHasFallen", "ALMotion/RobotIsFalling"),
-            *("ALMotion/Stiffness/wakeUpStarted", "ALMotion/Stiffness/wakeUpFinished"),
-            *("ALMotion/Stiffness/restStarted", "ALMotion/Stiffness/restFinished"),
-            *("ALTextToSpeech/TextStarted", "ALTextToSpeech/TextInterrupted"),
-            *("BatteryPowerPluggedChanged", "BatteryChargingFlagChanged"),
-            "BatteryFullChargedFlagChanged",
-        ),
-        False,
-    ),
-    **dict.fromkeys(("robotIsWakeUp", "ALTextToSpeech/TextDone", "NAOqiReady"), True),
-    **{
-        name: []
-        for name in (
-            *("BehaviorsRun", "ALMotion/MoveFailed"),
-            "ALMotion/Protection/DisabledDevicesChanged",
-            "ALMotion/Protection/DisabledFeaturesChanged",
-            *("HotDeviceDetected", "HotJointDetected", "DeviceNoLongerHotDetected"),
-        )
-    },
-    **dict.fromkeys(
-        (
-            *("ALTextToSpeech/CurrentSentence", "ALTextToSpeech/CurrentWord"),
-            *(KEY_ADDED, KEY_REMOVED),
-        ),
-        "",
-    ),
-    "ALTextToSpeech/CurrentBookMark": 0,
-    "ALTextToSpeech/Status": [0, "done"],
-    "AutonomousLife/State": "disabled",
-    "BodyStiffnessChanged": 2,
-    "TemperatureStatusChanged": [0, []],
-    "TemperatureDiagnosisErrorChanged": [0, []],
-    "HeadProcessorIsHot": PROCESSOR_DEGC,
-    "HeadProcessorIsCriticallyHot": PROCESSOR_DEGC,
+    **_CONSTANTS["first values of events"],
 }
 """Values of the events before they are first raised, of a robot that stands awake."""
+CONFIG: Mapping[str, str] = _CONSTANTS["equipment"]
+"""Equipment of the robot, a NAO V5."""
 WRAP = 1 << 31
 """Range of the device manager's clock, in ms."""
-PARTS = ("LeftArm", "RightArm", "Hand/Left", "Hand/Right", "Legs")
-CONFIG = {
-    "RobotConfig/Body/Type": "Nao",
-    "RobotConfig/Body/BaseVersion": "V5.0",
-    "RobotConfig/Body/Version": "5.0.0",
-    **{f"RobotConfig/Body/Device/{part}/Version": "5.0.0" for part in PARTS},
-    "RobotConfig/Body/SoftwareRequirement": "2.8.5",
-    "RobotConfig/Head/FullHeadId": "simulated",
-    "RobotConfig/Head/Version": "5.0.0",
-    "RobotConfig/Head/Device/Micro/Version": "2",
-    "Device/DeviceList/ChestBoard/BodyId": "simulated",
-}
-"""Equipment of the robot, a NAO V5."""
-FSR = ("FrontLeft", "FrontRight", "RearLeft", "RearRight")
-
-
-def motor_joints(robot: Robot) -> tuple[str, ...]:
-    """Return the joints that have keys: one per servo."""
-    return robot.servo_names
 
 
 def add_device_keys(memory: Memory, served: ServedRobot) -> None:
@@ -152,9 +82,9 @@ def _motors(served: ServedRobot) -> dict[str, Live]:
         most = motor.stall_torque / motor.torque_constant
         base, drive = f"{PREFIX}{servo}/", f"{PREFIX}{motor.name}/"
         keys |= {
-            f"{base}Position/Actuator/Value": _of(served, "commanded", i),
+            f"{base}Position/Actuator/Value": partial(_commanded, served, i),
             f"{base}Position/Sensor/Value": _seen(served, "q", i),
-            f"{drive}ElectricCurrent/Sensor/Value": _size(served, "current", k),
+            f"{drive}ElectricCurrent/Sensor/Value": partial(_current, served, k),
             f"{drive}ElectricCurrent/Sensor/Max": _always(most),
             f"{drive}Temperature/Sensor/Value": _seen(served, "temperature", k),
             f"{base}Hardness/Actuator/Value": _seen(served, "stiffness", i),
@@ -171,34 +101,37 @@ def _feet(served: ServedRobot) -> dict[str, Live]:
             continue
         places = np.array([robot.force_sensors[i].position[:2] for i in mine])
 
-        def weights(mine: list[int] = mine) -> Any:
-            return served.seen.fsr[mine] / G
-
-        def total(weights: Callable[[], Any] = weights) -> float:
-            return float(weights().sum())
-
-        def centre(
-            axis: int, weights: Callable[[], Any] = weights, places: Any = places
-        ) -> float:
-            w = weights()
-            return float(w @ places[:, axis] / w.sum()) if w.sum() > LIGHT_KG else 0.0
-
+        weight = partial(_weight, served, mine)
         base = f"{PREFIX}{foot}/FSR/"
         for place, i in zip(_corners(places), mine, strict=True):
-            keys[f"{base}{place}/Sensor/Value"] = lambda i=i: float(  # type: ignore[misc]
-                served.seen.fsr[i] / G
-            )
+            keys[f"{base}{place}/Sensor/Value"] = partial(_weight, served, [i])
+        for axis, along in zip("XY", places.T, strict=True):
+            key = f"{base}CenterOfPressure/{axis}/Sensor/Value"
+            keys[key] = partial(_centre, served, mine, along)
         keys |= {
-            f"{base}TotalWeight/Sensor/Value": total,
-            f"{base}CenterOfPressure/X/Sensor/Value": partial(centre, 0),
-            f"{base}CenterOfPressure/Y/Sensor/Value": partial(centre, 1),
-            f"{word}FootTotalWeight": total,
-            f"{word}FootContact": lambda t=total: float(t() > LIGHT_KG),  # type: ignore[misc]
+            f"{base}TotalWeight/Sensor/Value": weight,
+            f"{word}FootTotalWeight": weight,
+            f"{word}FootContact": partial(_contact, weight),
         }
     if "leftFootContact" in keys and "rightFootContact" in keys:
         left, right = keys["leftFootContact"], keys["rightFootContact"]
         keys["footContact"] = lambda: max(left(), right())
     return keys
+
+
+def _weight(served: ServedRobot, sensors: list[int]) -> float:
+    return float(served.seen.fsr[sensors].sum() / G)
+
+
+def _contact(weight: Callable[[], float]) -> float:
+    return float(weight() > LIGHT_KG)
+
+
+def _centre(served: ServedRobot, sensors: list[int], places: FloatArray) -> float:
+    """Return the mean of places in m, weighted by the forces on the sensors."""
+    force = served.seen.fsr[sensors]
+    total = force.sum()
+    return float(force @ places / total) if total > LIGHT_KG * G else 0.0
 
 
 def _foot_of(sensor: str) -> str:
@@ -290,20 +223,20 @@ def wrapped_ms(time_s: float) -> int:
     return (round(1000.0 * time_s) + WRAP) % (2 * WRAP) - WRAP
 
 
+def _commanded(served: ServedRobot, i: int) -> float:
+    return float(served.commanded[i])
+
+
+def _current(served: ServedRobot, k: int) -> float:
+    return abs(float(served.seen.current[k]))
+
+
 def _torque(served: ServedRobot, k: int) -> float:
     return float(served.seen.current[k]) * served.robot.motors[k].torque_constant
 
 
 def _seen(served: ServedRobot, field: str, i: int) -> Live:
     return lambda: float(getattr(served.seen, field)[i])
-
-
-def _size(served: ServedRobot, field: str, i: int) -> Live:
-    return lambda: abs(float(getattr(served.seen, field)[i]))
-
-
-def _of(served: ServedRobot, field: str, i: int) -> Live:
-    return lambda: float(getattr(served, field)[i])
 
 
 def _always(value: Any) -> Live:

@@ -11,7 +11,7 @@ import queue
 import struct
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -300,8 +300,3 @@ def as_stored(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: as_stored(one) for key, one in value.items()}
     return value
-
-
-def matching(names: Iterable[str], text: str) -> list[str]:
-    """Return the names that contain a text."""
-    return [name for name in names if text in name]

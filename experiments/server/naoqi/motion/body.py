@@ -56,6 +56,10 @@ class BodyNames:
         """Return the indices of joints in the robot's arrays."""
         return [self.robot.joint_index(joint) for joint in joints]
 
+    def max_speed(self, joint: str) -> float:
+        """Return the maximum speed of a joint in rad/s."""
+        return self.robot.joints[self.robot.joint_index(joint)].max_velocity
+
     def chain_joints(self, name: str) -> tuple[str, ...]:
         """Return the joints of a chain or group; an unknown one has none."""
         return self._groups.get(name, ())

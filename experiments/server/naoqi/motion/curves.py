@@ -19,8 +19,6 @@ Curve = Callable[[float], float]
 """Angle in rad after a time in s."""
 PEAK = 1.5
 """Ratio of peak speed to mean speed of a cubic from rest to rest."""
-MIN_FRACTION = 1e-3
-"""Minimum fraction of a joint's maximum speed in a motion with a common end time."""
 BEZIER_SAMPLES = 40
 """Samples per piece; the curve is linear between them."""
 
@@ -75,12 +73,8 @@ def arriving_together(
     return {j: through(start[j], [length_s], [angles[j]]) for j in angles}
 
 
-@dataclass(frozen=True)
-class Handle:
-    """Bezier handle, given as an offset from its point."""
-
-    time_s: float
-    angle: float
+Handle = tuple[float, float]
+"""Bezier handle: offset from its point, in s and rad."""
 
 
 @dataclass(frozen=True)
@@ -102,13 +96,12 @@ def bezier(start: float, keys: Sequence[Key]) -> Timed:
     b = np.stack([(1 - s) ** 3, 3 * s * (1 - s) ** 2, 3 * s**2 * (1 - s), s**3])
     for one, two in pairwise(whole):
         third = (two.time_s - one.time_s) / 3.0
-        out = one.after or Handle(third, 0.0)
-        into = two.before or Handle(-third, 0.0)
+        out, into = one.after or (third, 0.0), two.before or (-third, 0.0)
         points = np.array(
             [
                 [one.time_s, one.angle],
-                [one.time_s + out.time_s, one.angle + out.angle],
-                [two.time_s + into.time_s, two.angle + into.angle],
+                [one.time_s + out[0], one.angle + out[1]],
+                [two.time_s + into[0], two.angle + into[1]],
                 [two.time_s, two.angle],
             ]
         )
@@ -134,22 +127,3 @@ def check_times(joint: str, times: Sequence[float]) -> None:
                 f"times of {joint} are not increasing from 0: {time_s:g} s comes after "
                 f"{before:g} s."
             )
-
-
-def together(fastest_s: Mapping[str, float], fraction: float) -> dict[str, float]:
-    """Return fractions of the maximum speeds with which all joints arrive together.
-
-    The slowest joint has the requested fraction. Joints that arrived at different times
-    could make the robot fall while its torso moves.
-
-    Args:
-        fastest_s: joint to its time in s at maximum speed.
-        fraction: fraction of the maximum speed, in ]0, 1].
-    """
-    longest_s = max(fastest_s.values(), default=0.0)
-    if longest_s <= 0.0:
-        return dict.fromkeys(fastest_s, fraction)
-    return {
-        joint: max(fraction * one_s / longest_s, MIN_FRACTION)
-        for joint, one_s in fastest_s.items()
-    }

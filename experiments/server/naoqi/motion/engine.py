@@ -121,8 +121,6 @@ class MotionEngine:
         self._moved_s = -SETTLE_S
         self.warnings: Counter[str] = Counter()
         """Counts of accepted commands that were not executed as requested."""
-        self.is_disabled: Callable[[str], bool] = lambda joint: False  # noqa: ARG005
-        """Return True if heat protection holds a joint."""
         self._ledger.add_owner(Owner(name=ENGINE, priority=1), self._ledger.tick)
         served.body.behaviours.add(ENGINE, self._step)
         served.on_close.append(self._end_all)
@@ -306,17 +304,14 @@ class MotionEngine:
 
     def _home(self, client: str, leaves: Iterable[str]) -> str:
         """Return the client's owner that holds any of these leaves, or the client."""
-        state, wanted = take_snapshot(self._ledger), set(leaves)
-        parents = {row.name: row.parent for row in state.owners}
-        for row in state.resources:
-            if row.name not in wanted:
-                continue
-            for hold in row.holders:
-                if hold.owner.startswith(client + "/"):
+        wanted, owners = set(leaves), self._ledger.holdings.owners
+        for row in take_snapshot(self._ledger).resources:
+            for hold in row.holders if row.name in wanted else ():
+                if hold.owner.startswith(f"{client}/"):
                     continue  # another task or target of the client
-                if parents.get(hold.owner) is not None and _is_below(
-                    hold.owner, client, parents
-                ):
+                if hold.owner in owners and client in {
+                    one.name for one in owners[hold.owner].line
+                }:
                     return hold.owner
         return client
 
@@ -461,8 +456,7 @@ class MotionEngine:
         """End a task and release its joints."""
         if self._tasks.pop(task.number, None) is None:
             return
-        if self._ledger.knows(task.owner):
-            self._ledger.forget_owner(task.owner, self._ledger.tick)
+        self._served.forget_owner(task.owner)
         if error is None:
             finish(task.future, task.value)
         else:
@@ -497,15 +491,6 @@ class MotionEngine:
         for task in self.tasks():
             self._tasks.pop(task.number)
             fail(task.future, TestbedError("the robot is no longer served."))
-
-
-def _is_below(owner: str, above: str, parents: Mapping[str, str | None]) -> bool:
-    one: str | None = owner
-    while one is not None:
-        if one == above:
-            return True
-        one = parents.get(one)
-    return False
 
 
 def check_fraction(fraction: float) -> float:

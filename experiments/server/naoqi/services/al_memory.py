@@ -6,8 +6,8 @@ from typing import Any
 
 import qi
 
-from nao_testbed.experiments.server.naoqi.arguments import Names, Value, text
-from nao_testbed.experiments.server.naoqi.memory.store import KeyKind, matching
+from nao_testbed.experiments.server.naoqi.arguments import Names, Value, pairs, text
+from nao_testbed.experiments.server.naoqi.memory.store import KeyKind
 from nao_testbed.experiments.server.naoqi.naoqi_client import Counted
 from nao_testbed.experiments.server.naoqi.service import ALService
 from nao_testbed.models import BadInput
@@ -72,7 +72,7 @@ class ALMemory(ALService):
 
     def getDataList(self, filter: str) -> list[str]:  # as published
         """Return the keys that contain a text."""
-        return matching(self._parts.memory.names(), filter)
+        return [name for name in self._parts.memory.names() if filter in name]
 
     def insertData(self, key: str, value: Value) -> None:
         """Store a value; no event is raised."""
@@ -80,10 +80,8 @@ class ALMemory(ALService):
 
     def insertListData(self, list: Value) -> None:
         """Store several values."""
-        for pair in list if type(list) is type([]) else [list]:
-            if not isinstance(pair, type([])) or len(pair) < 2:
-                raise BadInput(f"{pair!r} is not a pair; give [[key, value], ...].")
-            self._parts.memory.insert(text(pair[0]), pair[1])
+        for key, value in pairs("list", list):
+            self._parts.memory.insert(key, value)
 
     def removeData(self, key: str) -> None:
         """Remove a key."""

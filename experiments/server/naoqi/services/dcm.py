@@ -14,10 +14,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nao_testbed.controllers.arbitration.tokens import Loss, Token
-from nao_testbed.experiments.server.naoqi.arguments import Value, number, text, whole
+from nao_testbed.experiments.server.naoqi.arguments import (
+    Value,
+    items,
+    known,
+    number,
+    text,
+    texts,
+    whole,
+)
 from nao_testbed.experiments.server.naoqi.memory.memory_keys import PREFIX
 from nao_testbed.experiments.server.naoqi.naoqi_client import NaoqiClient, Parts
-from nao_testbed.experiments.server.naoqi.service import ALService, check_room
+from nao_testbed.experiments.server.naoqi.service import (
+    ALService,
+    SharedPart,
+    check_room,
+)
 from nao_testbed.experiments.server.naoqi.services.leds import Leds, Spot
 from nao_testbed.models import BadInput, UnknownName
 
@@ -25,6 +37,10 @@ MAX_COMMANDS = 512
 """Maximum number of pending commands of an actuator."""
 SUFFIX = "Actuator/Value"
 UPDATES = ("Merge", "ClearAll", "ClearAfter", "ClearBefore")
+SET_ALIAS = (
+    '[alias, update type, "time-separate", 0, [time, ...], [[value, ...], ...]] or '
+    '[alias, update type, "time-mixed", [[[value, time], ...], ...]]'
+)
 BOARD = "Device/DeviceList/"
 WRAP = 1 << 31
 SETTLE_MS = 500
@@ -100,11 +116,7 @@ class Dcm:
         return round(self._served.time_s * 1000.0)
 
     def actuator(self, name: str) -> str:
-        """Return an actuator's name without its prefix; "" for an unknown one.
-
-        Raises:
-            UnknownName: never; callers test for the empty name.
-        """
+        """Return an actuator's name without its prefix; "" for an unknown one."""
         brief = name.removeprefix(PREFIX)
         known = brief in self._positions or brief in self._hardness
         return brief if known or brief in self._leds else ""
@@ -123,8 +135,7 @@ class Dcm:
         Raises:
             BadInput: the rule is unknown, or too many commands are pending.
         """
-        if update not in UPDATES:
-            raise UnknownName("Update type", update, UPDATES, "DCM")
+        known("Update type", update, UPDATES, "DCM")
         with self._served.access():
             owner = self._owner(client)
             if client.has_left:
@@ -214,7 +225,8 @@ class Dcm:
             if token is None:
                 motion.warn_busy(leaf, "DCM")
                 continue
-            here, most = gate.present[leaf], self._most(motor)
+            here = gate.present[leaf]
+            most = motion.body.max_speed(motor) * self._served.tick_s
             step = min(max(value - here, -most), most)
             angle = motion.body.clip(motor, here + step)
             if abs(value - here) > most:  # the remainder follows in the next slots
@@ -223,11 +235,6 @@ class Dcm:
             parts.setdefault(token, {})[leaf] = angle
         if parts:
             gate.submit_together(list(parts.items()))
-
-    def _most(self, motor: str) -> float:
-        robot = self._served.robot
-        most = robot.joints[robot.joint_index(motor)].max_velocity
-        return most * self._served.tick_s
 
     def _write_leds(self, client: str, values: Mapping[Spot, float]) -> None:
         leds = self._parts.get(Leds)
@@ -268,52 +275,47 @@ class DCM(ALService):
     """Timed commands to actuators; removed from NAOqi with 2.8."""
 
     NAME = "DCM"
+    _dcm = SharedPart(Dcm)
 
     def createAlias(self, alias: Value) -> list[Any]:
         """Define an alias for a list of actuators; return it, unknown ones as ""."""
-        if (
-            not isinstance(alias, list)
-            or len(alias) != 2
-            or not isinstance(alias[1], list)
-        ):
-            raise BadInput("an alias is [name, [actuator, ...]].")
-        dcm = self._parts.get(Dcm)
-        names = [dcm.actuator(text(one)) for one in alias[1]]
-        check_room(dcm.aliases, text(alias[0]), "aliases")
-        dcm.aliases[text(alias[0])] = names
-        return [alias[0], [PREFIX + n if n else "" for n in names]]
+        name, actuators = items(alias, {2}, "[name, [actuator, ...]]")
+        names = [self._dcm.actuator(one) for one in texts(actuators)]
+        check_room(self._dcm.aliases, text(name), "aliases")
+        self._dcm.aliases[name] = names
+        return [name, [PREFIX + n if n else "" for n in names]]
 
     def set(self, commands: Value) -> None:
         """Command an actuator, or all of an alias: [name, update, [[value, ms]]]."""
-        if not isinstance(commands, list) or len(commands) < 3:
-            raise BadInput("commands are [name, update type, [[value, time], ...]].")
-        dcm, update = self._parts.get(Dcm), text(commands[1])
-        new = _commands(commands[2])
-        for name in self._actuators(text(commands[0])):
-            dcm.put(self._client, name, update, new)
+        usage = "[name, update type, [[value, time], ...]]"
+        alias, update, given, *_ = items(commands, range(3, 9), usage)
+        new = _commands(given)
+        for name in self._actuators(text(alias)):
+            self._dcm.put(self._client, name, text(update), new)
 
     def setAlias(self, commands: Value) -> None:
         """Command the actuators of an alias, each with its values."""
-        if not isinstance(commands, list) or len(commands) < 4:
-            raise BadInput(
-                'commands are [alias, update type, "time-separate", 0, [time, ...], '
-                '[[value, ...], ...]] or [alias, update type, "time-mixed", '
-                "[[[value, time], ...], ...]]."
-            )
-        dcm, update, kind = self._parts.get(Dcm), text(commands[1]), text(commands[2])
-        names = self._actuators(text(commands[0]))
-        if kind == "time-separate" and len(commands) >= 6:
-            times = [whole(t) for t in commands[4]]
-            rows = [
-                list(zip(times, [number(v) for v in row], strict=True))
-                for row in _rows(commands[5], len(times))
-            ]
-        elif kind == "time-mixed":
-            rows = [_commands(row) for row in commands[3]]
+        alias, update, kind, given, *more = items(commands, range(4, 9), SET_ALIAS)
+        names = self._actuators(text(alias))
+        if kind == "time-mixed":
+            rows = [_commands(row) for row in items(given, range(MAX_COMMANDS), "rows")]
         else:
-            raise UnknownName(
-                "Kind of times", kind, ("time-separate", "time-mixed"), "DCM"
-            )
+            given_times, values = items([kind, *more[:2]], {3}, SET_ALIAS)[1:]
+            known("Kind of times", kind, ("time-mixed", "time-separate"), "DCM")
+            times = [whole(t) for t in items(given_times, range(MAX_COMMANDS), "times")]
+            n = {len(times)}
+            rows = [
+                list(
+                    zip(
+                        times,
+                        map(number, items(row, n, "a value per time")),
+                        strict=True,
+                    )
+                )
+                for row in items(
+                    values, range(MAX_COMMANDS), "a list of values per actuator"
+                )
+            ]
         if len(rows) != len(names):
             raise BadInput(
                 f"the alias has {len(names)} actuators, but {len(rows)} rows."
@@ -321,11 +323,11 @@ class DCM(ALService):
         with self._served.access():  # all from the same slot on
             for name, row in zip(names, rows, strict=True):
                 if name:
-                    dcm.put(self._client, name, update, row)
+                    self._dcm.put(self._client, name, text(update), row)
 
     def getTime(self, offset: int) -> int:
         """Return the time in ms plus an offset, as a signed 32-bit number."""
-        now = self._parts.get(Dcm).now_ms() + offset
+        now = self._dcm.now_ms() + offset
         return (now + WRAP) % (2 * WRAP) - WRAP
 
     def getPrefix(self) -> list[str]:
@@ -333,29 +335,17 @@ class DCM(ALService):
         return [PREFIX, BOARD]
 
     def _actuators(self, name: str) -> list[str]:
-        dcm = self._parts.get(Dcm)
-        if name in dcm.aliases:
-            return dcm.aliases[name]
-        one = dcm.actuator(name)
+        if name in self._dcm.aliases:
+            return self._dcm.aliases[name]
+        one = self._dcm.actuator(name)
         if not one:
-            raise UnknownName("Actuator or alias", name, dcm.aliases, "DCM")
+            raise UnknownName("Actuator or alias", name, self._dcm.aliases, "DCM")
         return [one]
 
 
 def _commands(given: Any) -> list[Command]:
-    if not isinstance(given, list):
-        raise BadInput("timed commands are [[value, time], ...].")
-    found = []
-    for one in given:
-        if not isinstance(one, list) or len(one) not in {2, 3}:
-            raise BadInput(f"a timed command is {one!r}; give [value, time].")
-        found.append((whole(one[1]), number(one[0])))
-    return found
-
-
-def _rows(given: Any, n: int) -> list[list[Any]]:
-    if not isinstance(given, list) or any(
-        not isinstance(row, list) or len(row) != n for row in given
-    ):
-        raise BadInput(f"values are a list for each actuator, {n} in each.")
-    return given
+    usage = "[[value, time], ...]"
+    pairs = [
+        items(x, (2, 3), usage) for x in items(given, range(MAX_COMMANDS + 1), usage)
+    ]
+    return [(whole(one[1]), number(one[0])) for one in pairs]

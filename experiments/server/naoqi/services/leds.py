@@ -1,25 +1,32 @@
 """ALLeds: names of single LEDs and groups, fades and patterns; values through the gate.
 
-A name maps to channels of LEDs of the robot's groups. The positions of Brain0 on the
-head and of an eye's LED 1 are not published. Here the left half of the head precedes
-the right one, each from front to rear, and an eye's LED 1 is at the top.
+A name maps to channels of LEDs of the robot's groups (`led_names.csv`). The positions
+of Brain0 on the head and of an eye's LED 1 are not published. Here the left half of the
+head precedes the right one, each from front to rear, and an eye's LED 1 is at the top.
 """
 
+import csv
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from math import ceil
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import LONGEST_S
 from nao_testbed.controllers.arbitration.manager.snapshot import users_of
 from nao_testbed.controllers.interface.robot_interface import LedSetting
+from nao_testbed.experiments.server.naoqi import memory
 from nao_testbed.experiments.server.naoqi.arguments import (
     Names,
     Value,
+    in_range,
+    items,
+    known,
     number,
-    text,
     whole,
 )
 from nao_testbed.experiments.server.naoqi.memory.memory_keys import PREFIX
@@ -29,6 +36,7 @@ from nao_testbed.experiments.server.naoqi.served_robot import fail, finish, on_c
 from nao_testbed.experiments.server.naoqi.service import (
     ALService,
     Blocks,
+    SharedPart,
     check_room,
 )
 from nao_testbed.models import BadInput, TestbedError, UnknownName
@@ -47,100 +55,32 @@ COLOURS = {
     "magenta": 0xFF00FF,
     "cyan": 0x00FFFF,
 }
-RGB = ("Red", "Green", "Blue")
-HEAD_SIDE = (
-    "Front/{}/0",
-    "Front/{}/1",
-    "Middle/{}/0",
-    "Rear/{}/0",
-    "Rear/{}/1",
-    "Rear/{}/2",
-)
+NAMES = Path(memory.__file__).with_name("led_names.csv")
+"""Columns: name; group of the robot; its LEDs; their channels. A row without a group
+has the names of its parts instead of LEDs."""
 TURN_STEPS = 8
 MAX_STEPS = 2000
 """Maximum number of steps of a pattern."""
 
 
-def led_names(groups: Mapping[str, int]) -> dict[str, tuple[Spot, ...]]:
+def led_names(groups: Collection[str]) -> dict[str, tuple[Spot, ...]]:
     """Return all names of LEDs and groups with their channels.
 
     Args:
-        groups: groups of the robot with their numbers of channels.
+        groups: groups of the robot.
     """
     found: dict[str, tuple[Spot, ...]] = {}
-
-    def add(name: str, spots: Iterable[Spot]) -> None:
-        kept = tuple(spot for spot in spots if spot[0] in groups)
-        if kept:
-            found[name] = kept
-
-    for side in ("Left", "Right"):
-        _add_eye(add, side)
-        _add_ear(add, side)
-        foot = f"{side}FootLeds"
-        add(foot, [(foot, 0, c) for c in range(3)])
-        for c, colour in enumerate(RGB):
-            add(f"{foot}{colour}", [(foot, 0, c)])
-            add(f"{side[0]}Foot/Led/{colour}/Actuator/Value", [(foot, 0, c)])
-    add("ChestLeds", [("ChestLeds", 0, c) for c in range(3)])
-    for c, colour in enumerate(RGB):
-        add(f"ChestLeds{colour}", [("ChestLeds", 0, c)])
-        add(f"ChestBoard/Led/{colour}/Actuator/Value", [("ChestLeds", 0, c)])
-    for i, (side, place) in enumerate(itertools.product(("Left", "Right"), HEAD_SIDE)):
-        add(f"Brain{i}", [("BrainLeds", i, 0)])
-        add(f"Head/Led/{place.format(side)}/Actuator/Value", [("BrainLeds", i, 0)])
-    head = {"": range(12), "Front": (0, 1, 6, 7), "Middle": (2, 8)}
-    head |= {"Back": (3, 4, 5, 9, 10, 11), "Left": range(6), "Right": range(6, 12)}
-    for name, leds in head.items():
-        add(f"BrainLeds{name}", [("BrainLeds", i, 0) for i in leds])
-
-    def join(name: str, *parts: str) -> None:
-        add(name, dict.fromkeys(s for part in parts for s in found.get(part, ())))
-
-    join("EarLeds", "LeftEarLeds", "RightEarLeds")
-    join("FaceLeds", "LeftFaceLeds", "RightFaceLeds")
-    join("FeetLeds", "LeftFootLeds", "RightFootLeds")
-    for part in ("Top", "Bottom", "External", "Internal"):
-        join(f"FaceLeds{part}", f"FaceLedsLeft{part}", f"FaceLedsRight{part}")
-    for n in range(8):
-        add(f"FaceLedLeft{n}", found.get(f"LeftFaceLed{n + 1}", ()))
-        add(f"FaceLedRight{n}", found.get(f"RightFaceLed{8 - n}", ()))
-        join(f"FaceLed{n}", f"FaceLedLeft{n}", f"FaceLedRight{n}")
-    join("AllLeds", "FaceLeds", "EarLeds", "BrainLeds", "ChestLeds", "FeetLeds")
-    for c, colour in enumerate(RGB):
-        rgb = [s for s in found.get("AllLeds", ()) if groups[s[0]] == 3 and s[2] == c]
-        add(f"AllLeds{colour}", rgb)
+    with NAMES.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            group, leds = row["group"], row["leds"].split()
+            if group in groups:
+                channels = row["channels"].split()
+                spots = [(group, int(i), int(c)) for i in leds for c in channels]
+            else:
+                spots = [spot for part in leds for spot in found.get(part, ())]
+            if spots:
+                found[row["name"]] = tuple(spots)
     return found
-
-
-def _add_eye(add: Any, side: str) -> None:
-    group = f"{side}FaceLeds"
-    add(group, [(group, i, c) for i in range(8) for c in range(3)])
-    for c, colour in enumerate(RGB):
-        add(f"{group}{colour}", [(group, i, c) for i in range(8)])
-        for i in range(8):
-            spot = [(group, i, c)]
-            add(f"Face/Led/{colour}/{side}/{45 * i}Deg/Actuator/Value", spot)
-    for i in range(8):
-        add(f"{side}FaceLed{i + 1}", [(group, i, c) for c in range(3)])
-    right, left = (1, 2, 3), (5, 6, 7)
-    outer, inner = (left, right) if side == "Left" else (right, left)
-    parts = {"Top": (7, 0, 1), "Bottom": (3, 4, 5)}
-    parts |= {"External": outer, "Internal": inner}
-    for part, leds in parts.items():
-        add(f"FaceLeds{side}{part}", [(group, i, c) for i in leds for c in range(3)])
-
-
-def _add_ear(add: Any, side: str) -> None:
-    group = f"{side}EarLeds"
-    add(group, [(group, i, 0) for i in range(10)])
-    for i in range(10):
-        add(f"{side}EarLed{i + 1}", [(group, i, 0)])
-        add(f"Ears/Led/{side}/{36 * i}Deg/Actuator/Value", [(group, i, 0)])
-    halves = {"Front": range(6), "Back": range(5, 10)}
-    halves |= {"Even": range(0, 10, 2), "Odd": range(1, 10, 2)}
-    for part, leds in halves.items():
-        add(f"{group}{part}", [(group, i, 0) for i in leds])
 
 
 class Leds:
@@ -151,8 +91,7 @@ class Leds:
         self._served = parts.served
         robot = parts.served.robot
         self._groups = {group.name: group for group in robot.leds}
-        channels = {name: group.n_channels for name, group in self._groups.items()}
-        self.names = led_names(channels)
+        self.names = led_names(self._groups)
         self.own: dict[str, tuple[Spot, ...]] = {}
         """Groups created by programs."""
         self._leaf_of = {
@@ -208,20 +147,15 @@ class Leds:
             client: owner of the pattern.
             steps: durations of fades in s, and the values at their ends.
         """
-        if len(steps) > MAX_STEPS:
-            raise BadInput(
-                f"a pattern has {len(steps)} steps; give at most {MAX_STEPS}."
-            )
         done: Blocks = Future()
         with self._served.access():
-            ledger, tick = self._served.body.ledger, self._served.tick
             owner = f"{client}/leds {next(self._numbers)}"
             leaves = {self._leaf_of[s[0]] for _, values in steps for s in values}
             self._served.add_owner(owner, client, yields=True)
             outcome = self._served.request(owner, sorted(leaves)).outcome
             token = None if outcome is None else outcome.token
             if token is None:
-                ledger.forget_owner(owner, tick)
+                self._served.forget_owner(owner)
                 blockers = () if outcome is None else outcome.blockers
                 who = sorted({name for one in blockers for name in one.owners})
                 raise BadInput(
@@ -234,22 +168,16 @@ class Leds:
     def _halt(self, owner: str, token: Any, leaves: Iterable[str]) -> None:
         """Stop LEDs at their present values, and release them."""
         with self._served.access():
-            ledger = self._served.body.ledger
-            if not ledger.knows(owner):
+            if not self._served.body.ledger.knows(owner):
                 return
             for group, leaf in self._leaf_of.items():
                 if leaf in leaves:
                     now = self._served.body.sim.leds.state(group)
                     setting = LedSetting(colours=now, fade_s=0.0)
                     self._served.body.gate.submit(token, leaf, setting)
-            self._served.after(  # after the gate has written the value
-                self._served.tick_s,
-                lambda: (
-                    ledger.forget_owner(owner, ledger.tick)
-                    if ledger.knows(owner)
-                    else None
-                ),
-            )
+            # after the gate has written the value
+            forget = partial(self._served.forget_owner, owner)
+            self._served.after(self._served.tick_s, forget)
 
     def put(self, token: Any, values: Mapping[Spot, float], fade_s: float) -> None:
         """Submit values with a token, for this slot."""
@@ -281,8 +209,7 @@ class Leds:
         if step is None or not ledger.is_genuine(token) or not ledger.knows(owner):
             if who := self._takers(token, leaves):
                 fail(done, TestbedError(f"the LEDs were taken away by {who}."))
-            if ledger.knows(owner):
-                ledger.forget_owner(owner, ledger.tick)
+            self._served.forget_owner(owner)
             finish(done)
             return
         fade_s, values = step
@@ -308,12 +235,13 @@ class ALLeds(ALService):
     """Lights LEDs."""
 
     NAME = "ALLeds"
+    _leds = SharedPart(Leds)
 
     def fade(self, name: str, intensity: float, duration: float) -> Blocks:
         """Fade LEDs to an intensity from 0 to 1, and wait."""
-        value = _fraction("intensity", intensity)
+        value = in_range("intensity", intensity, 0.0, 1.0)
         spots = dict.fromkeys(self._leds.spots(name), value)
-        return self._play([(_time(duration), spots)])
+        return self._play([(_seconds(duration), spots)])
 
     def fadeRGB(self, name: str, *args: Value) -> Blocks:
         """Fade LEDs to a colour (r, g, b, or a name, or 0x00RRGGBB), and wait."""
@@ -321,15 +249,12 @@ class ALLeds(ALService):
 
     def fadeListRGB(self, name: str, rgbList: Value, timeList: Value) -> Blocks:
         """Fade LEDs through colours at times, and wait."""
-        if not isinstance(rgbList, list) or not isinstance(timeList, list):
-            raise BadInput("rgbList and timeList are lists.")
-        if len(rgbList) != len(timeList) or not rgbList:
-            raise BadInput(
-                f"there are {len(rgbList)} colours and {len(timeList)} times."
-            )
+        times = items(timeList, range(1, MAX_STEPS), "a list of times")
+        n = len(times)
+        colours = items(rgbList, {n}, f"{n} colours, one per time")
         steps, before = [], 0.0
-        for colour, at in zip(rgbList, timeList, strict=True):
-            time_s = _time(number(at))
+        for colour, at in zip(colours, times, strict=True):
+            time_s = _seconds(number(at))
             steps.append((time_s - before, self._leds.rgb(name, whole(colour))))
             if time_s < before:
                 raise BadInput(f"times do not increase: {time_s:g} after {before:g} s.")
@@ -368,13 +293,10 @@ class ALLeds(ALService):
         self, rgb: int, timeForRotation: float, totalDuration: float
     ) -> Blocks:
         """Move one lit LED around each eye, and wait."""
-        if timeForRotation <= 0.0:
-            raise BadInput(
-                f"timeForRotation is {timeForRotation:g} s; give more than 0."
-            )
+        in_range("timeForRotation in s", timeForRotation, TURN_STEPS * 1e-3, LONGEST_S)
         step_s, leds = timeForRotation / TURN_STEPS, self._leds
         steps = []
-        for i in range(ceil(_time(totalDuration) / step_s)):
+        for i in range(_n_steps(totalDuration, step_s)):
             dark = dict.fromkeys(leds.spots("FaceLeds"), 0.0)
             steps.append((step_s, dark | leds.rgb(f"FaceLed{i % TURN_STEPS}", rgb)))
         return self._play(steps)
@@ -391,7 +313,7 @@ class ALLeds(ALService):
             for side in ("Left", "Right")
             for s in leds.spots(f"{side}EarLed{led}")
         }
-        steps: Steps = [(_time(duration), dark | lit)]
+        steps: Steps = [(_seconds(duration), dark | lit)]
         if not leaveOnAtEnd:
             steps = [*steps, (0.0, dark)]
         return self._play(steps)
@@ -423,50 +345,39 @@ class ALLeds(ALService):
 
     # -- internals ---------------------------------------------------------------------
 
-    @property
-    def _leds(self) -> Leds:
-        return self._parts.get(Leds)
-
     def _play(self, steps: Steps) -> Blocks:
         return self._leds.play(self._client.name, steps)
 
     def _turns(self, name: str, colours: Any, duration: float, step_s: float) -> Blocks:
-        n = ceil(_time(duration) / step_s)
-        if n > MAX_STEPS:
-            raise BadInput(
-                f"duration is {duration:g} s; give at most {MAX_STEPS * step_s:g}."
-            )
-        return self._play(
-            [(step_s, self._leds.rgb(name, next(colours))) for _ in range(n)]
-        )
+        colour = itertools.islice(colours, _n_steps(duration, step_s))
+        return self._play([(step_s, self._leds.rgb(name, one)) for one in colour])
 
     def _duration(self, args: tuple[Any, ...]) -> float:
         if len(args) not in {2, 4}:
             raise BadInput("it takes (name, red, green, blue, duration) or a colour.")
-        return _time(number(args[-1]))
+        return _seconds(number(args[-1]))
 
     def _colours(self, name: str, args: tuple[Any, ...]) -> dict[Spot, float]:
         if len(args) == 2:
             given = args[0]
             if isinstance(given, str):
-                if text(given) not in COLOURS:
-                    raise UnknownName("Colour", given, COLOURS, "ALLeds")
-                given = COLOURS[given]
+                given = COLOURS[known("Colour", given, COLOURS, "ALLeds")]
             return self._leds.rgb(name, whole(given))
-        parts = [_fraction("colour", number(one)) for one in args[:3]]
+        parts = [in_range("colour", number(one), 0.0, 1.0) for one in args[:3]]
         packed = sum(
             round(255 * p) << shift for p, shift in zip(parts, (16, 8, 0), strict=True)
         )
         return self._leds.rgb(name, packed)
 
 
-def _time(duration: float) -> float:
-    if duration < 0.0:
-        raise BadInput(f"duration is {duration:g} s; give 0 or more.")
-    return duration
+def _seconds(duration: float) -> float:
+    return in_range("duration in s", duration, 0.0, LONGEST_S)
 
 
-def _fraction(what: str, value: float) -> float:
-    if not 0.0 <= value <= 1.0:
-        raise BadInput(f"{what} is {value:g}; give 0 to 1.")
-    return value
+def _n_steps(duration: float, step_s: float) -> int:
+    """Return the number of steps of a pattern.
+
+    Raises:
+        BadInput: the pattern has more than `MAX_STEPS`.
+    """
+    return ceil(in_range("duration in s", duration, 0.0, MAX_STEPS * step_s) / step_s)

@@ -1,24 +1,26 @@
 """ALBehaviorManager, ALAnimationPlayer, ALAutonomousLife, ALSystem, ALRobotModel."""
 
 import shutil
+from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import Any
 
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LONGEST_S
+from nao_testbed.controllers.arbitration.manager.snapshot import users_of
 from nao_testbed.controllers.arbitration.requests import Ticket
 from nao_testbed.controllers.schemas.library.common import needs_of_command
-from nao_testbed.controllers.transmitter.commands.order import PlacedOrder
-from nao_testbed.experiments.server.naoqi.arguments import Value
+from nao_testbed.controllers.transmitter.commands.order import OutputSet, PlacedOrder
+from nao_testbed.experiments.server.naoqi.arguments import Value, known
 from nao_testbed.experiments.server.naoqi.memory.memory_keys import CONFIG
 from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
-from nao_testbed.experiments.server.naoqi.served_robot import fail, finish, on_cancel
-from nao_testbed.experiments.server.naoqi.service import (
-    NAOQI_VERSION,
-    ALService,
-    Blocks,
+from nao_testbed.experiments.server.naoqi.served_robot import (
+    ServedRobot,
+    fail,
+    finish,
+    on_cancel,
 )
-from nao_testbed.models import BadInput, TestbedError, UnknownName
+from nao_testbed.experiments.server.naoqi.service import ALService, Blocks, SharedPart
+from nao_testbed.models import BadInput, TestbedError
 
 LIFE_STATES = ("solitary", "interactive", "safeguard", "disabled")
 ABILITIES = (
@@ -28,19 +30,101 @@ ABILITIES = (
     "ListeningMovement",
     "SpeakingMovement",
 )
-MEMORY_KB = 1_048_576
 
 
-@dataclass
-class _Running:
-    """Behaviour, until it has ended."""
+class ClientOrder:
+    """Command of the robot in the name of a program: resources, order, and end."""
 
-    name: str
-    owner: str
-    ticket: Ticket
-    started: Blocks
-    done: Blocks
-    order: PlacedOrder | None = None
+    def __init__(
+        self,
+        served: ServedRobot,
+        owner: str,
+        command: str | OutputSet,
+        needs: Sequence[str],
+        what: str,
+    ) -> None:
+        """Request the resources of a command.
+
+        Args:
+            served: served robot.
+            owner: new owner, a part of a client: `CLIENT/NAME`.
+            command: name of a command of the library, or an output.
+            needs: resources; without any, nothing happens until `end`.
+            what: its name in errors.
+        """
+        self._served, self._owner, self._command = served, owner, command
+        self._needs, self._what = needs, what
+        self.started: Blocks = Future()
+        self.done: Blocks = Future()
+        self.is_stopped = False
+        """True if a program has stopped it."""
+        self._order: PlacedOrder | None = None
+        self._ticket: Ticket | None = None
+        if needs:
+            served.add_owner(owner, owner.partition("/")[0])
+            self._ticket = served.request(owner, needs, LONGEST_S)
+        for future in (self.started, self.done):
+            on_cancel(future, self.stop)
+
+    @property
+    def is_silent(self) -> bool:
+        """True if it needs no resources, and so has no order."""
+        return self._ticket is None
+
+    @property
+    def has_begun(self) -> bool:
+        """True once its order was submitted."""
+        return self._order is not None
+
+    def step(self, tick: int) -> None:
+        """Submit the order once its resources are granted; notice its end."""
+        if self._ticket is None:
+            return
+        outcome = self._ticket.outcome
+        if not self._served.body.ledger.knows(self._owner):
+            self.end(TestbedError(f"{self._what} ended with its client."))
+        elif outcome is None:
+            return
+        elif outcome.token is None:
+            self.end(TestbedError(f"{self._what} was refused: {outcome}"))
+        elif self._order is None:
+            try:
+                self._order = self._served.body.commands.submit(
+                    self._command, outcome.token, tick
+                )
+            except TestbedError as error:
+                self.end(error)
+            else:
+                finish(self.started)
+        elif self._order.has_failed:
+            self.end(TestbedError(self._failure(self._order)))
+        elif self._order.is_over:
+            self.end()
+
+    def stop(self) -> None:
+        """End the command at the request of a program."""
+        with self._served.access():
+            self.is_stopped = True
+            self.end()
+
+    def end(self, error: Exception | None = None) -> None:
+        """Withdraw the order, release its resources, and end both futures."""
+        body = self._served.body
+        if self._order is not None and not self._order.is_over:
+            body.commands.withdraw(self._order, self._served.tick)
+        self._served.forget_owner(self._owner)
+        for future in (self.started, self.done):
+            if error is None:
+                finish(future)
+            else:
+                fail(future, error)
+
+    def _failure(self, order: PlacedOrder) -> str:
+        ledger = self._served.body.ledger
+        users = {who for leaf in self._needs for who in users_of(ledger, leaf)}
+        if others := sorted(users - {self._owner}):
+            return f"{self._what} was taken away by {', '.join(others)}."
+        return f"{self._what} failed: {order.refused or order.reason} {order.detail}"
 
 
 class Programs:
@@ -51,7 +135,7 @@ class Programs:
         self._parts, self._served = parts, parts.served
         self.installed = sorted(parts.served.robot.library.orders)
         self.defaults: list[str] = []
-        self.running: dict[str, _Running] = {}
+        self.running: dict[str, ClientOrder] = {}
         self.life = "disabled"
         parts.served.each_slot.append(lambda tick, _: self._step(tick))
 
@@ -61,11 +145,9 @@ class Programs:
         Raises:
             UnknownName: no behaviour has this name.
         """
-        if name not in self.installed:
-            raise UnknownName("Behavior", name, self.installed, "the robot")
-        return name
+        return known("Behavior", name, self.installed, "the robot")
 
-    def start(self, client: str, name: str) -> _Running:
+    def start(self, client: str, name: str) -> ClientOrder:
         """Request a behaviour's resources, and start it when they are granted.
 
         Raises:
@@ -75,68 +157,25 @@ class Programs:
         with self._served.access():
             if name in self.running:
                 raise BadInput(f"behavior {name!r} is already running.")
-            owner = f"{client}/behavior {name}"
-            self._served.add_owner(owner, client)
             needs = needs_of_command(self._served.robot, name)
-            ticket = self._served.request(owner, needs, LONGEST_S)
-            one = _Running(name, owner, ticket, Future(), Future())
+            owner, what = f"{client}/behavior {name}", f"behavior {name!r}"
+            one = ClientOrder(self._served, owner, name, needs, what)
             self.running[name] = one
-            for future in (one.started, one.done):
-                on_cancel(future, lambda: self._stop(one))
+            one.done.add_done_callback(lambda _: self._ended(name))
             self._raise_event()
             return one
 
     def stop(self, name: str) -> None:
         """End a running behaviour."""
-        with self._served.access():
-            one = self.running.get(name)
-            if one is not None:
-                self._stop(one)
-
-    def _stop(self, one: _Running) -> None:
-        with self._served.access():
-            if self.running.get(one.name) is one:
-                self._end(one)
+        if (one := self.running.get(name)) is not None:
+            one.stop()
 
     def _step(self, tick: int) -> None:
         for one in list(self.running.values()):
-            outcome = one.ticket.outcome
-            if not self._served.body.ledger.knows(one.owner):
-                self._end(
-                    one,
-                    BadInput(f"the client that started {one.name!r} has disconnected."),
-                )
-            elif outcome is None:
-                continue
-            elif outcome.token is None:
-                self._end(one, TestbedError(f"{one.name!r} was refused: {outcome}"))
-            elif one.order is None:
-                try:
-                    one.order = self._served.body.commands.submit(
-                        one.name, outcome.token, tick
-                    )
-                except TestbedError as error:
-                    self._end(one, error)
-                else:
-                    finish(one.started)
-            elif one.order.is_over:
-                why = one.order.refused or one.order.reason
-                failed = one.order.has_failed
-                said = f"{one.name!r} failed: {why} {one.order.detail}"
-                self._end(one, TestbedError(said) if failed else None)
+            one.step(tick)
 
-    def _end(self, one: _Running, error: Exception | None = None) -> None:
-        self.running.pop(one.name, None)
-        body = self._served.body
-        if one.order is not None and not one.order.is_over:
-            body.commands.withdraw(one.order, self._served.tick)
-        if body.ledger.knows(one.owner):
-            body.ledger.forget_owner(one.owner, body.ledger.tick)
-        for future in (one.started, one.done):
-            if error is None:
-                finish(future)
-            else:
-                fail(future, error)
+    def _ended(self, name: str) -> None:
+        del self.running[name]
         self._raise_event()
 
     def _raise_event(self) -> None:
@@ -147,6 +186,7 @@ class ALBehaviorManager(ALService):
     """Starts and stops the robot's behaviours: the commands of its library."""
 
     NAME = "ALBehaviorManager"
+    _programs = SharedPart(Programs)
 
     def getInstalledBehaviors(self) -> list[str]:
         """Return all behaviours."""
@@ -209,10 +249,6 @@ class ALBehaviorManager(ALService):
         self._programs.check(behavior)
         return "interactive"
 
-    @property
-    def _programs(self) -> Programs:
-        return self._parts.get(Programs)
-
 
 class ALAnimationPlayer(ALService):
     """Plays behaviours of the robot; the published animations are not here."""
@@ -224,20 +260,16 @@ class ALAnimationPlayer(ALService):
         del options
         return self._parts.get(Programs).start(self._client.name, path).done
 
-    def runTag(self, *tag: Value) -> Blocks:
-        """Refuse: animations have no tags here."""
-        raise UnknownName("Tag", str(tag[-1]) if tag else "", [], "the animations")
-
 
 class ALAutonomousLife(ALService):
     """States of autonomous life, stored only: the robot does not act autonomously."""
 
     NAME = "ALAutonomousLife"
+    _programs = SharedPart(Programs)
 
     def setState(self, state: str) -> None:
         """Store a state, and notify its listeners."""
-        if state not in LIFE_STATES:
-            raise UnknownName("State", state, LIFE_STATES, "autonomous life")
+        known("State", state, LIFE_STATES, "autonomous life")
         self._client.pretended["ALAutonomousLife.setState"] += 1
         if self._programs.life != state:
             self._programs.life = state
@@ -262,27 +294,11 @@ class ALAutonomousLife(ALService):
         """Return the time since the start, in s."""
         return int(self._served.time_s)
 
-    @property
-    def _programs(self) -> Programs:
-        return self._parts.get(Programs)
-
 
 class ALSystem(ALService):
     """Computer of the robot."""
 
     NAME = "ALSystem"
-
-    def systemVersion(self) -> str:
-        """Return the NAOqi release of this interface."""
-        return NAOQI_VERSION
-
-    def freeMemory(self) -> int:
-        """Return a constant in kB: no computer is simulated."""
-        return MEMORY_KB // 2
-
-    def totalMemory(self) -> int:
-        """Return a constant in kB: no computer is simulated."""
-        return MEMORY_KB
 
     def diskFree(self, all: bool) -> list[Any]:  # as published
         """Return name, size and used space of this machine's disk, in MB."""
@@ -316,7 +332,3 @@ class ALRobotModel(ALService):
     def _getConfigMap(self) -> dict[str, str]:
         """Return the equipment of the robot, as the keys RobotConfig."""
         return dict(CONFIG)
-
-    def _getMicrophoneConfig(self) -> int:
-        """Return the version of the microphones."""
-        return int(CONFIG["RobotConfig/Head/Device/Micro/Version"])

@@ -9,7 +9,11 @@ from nao_testbed.experiments.server.naoqi.memory.memory_keys import (
     TOUCHES,
 )
 from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
-from nao_testbed.experiments.server.naoqi.service import ALService, check_room
+from nao_testbed.experiments.server.naoqi.service import (
+    ALService,
+    SharedPart,
+    check_room,
+)
 from nao_testbed.experiments.server.naoqi.services.motion.heat_effect import HeatEffect
 from nao_testbed.models import BadInput
 
@@ -71,10 +75,12 @@ class Senses:
 class _Extractor(ALService):
     """Service with subscriptions; its values are always up to date."""
 
+    _senses = SharedPart(Senses)
+
     def subscribe(self, name: str, *periodAndPrecision: Value) -> None:
         """Accept: values are always up to date."""
         del periodAndPrecision
-        subscribers = self._parts.get(Senses).subscribers
+        subscribers = self._senses.subscribers
         check_room(subscribers, (self.NAME, name), "subscribers")
         subscribers[self.NAME, name] += 1
 
@@ -84,7 +90,7 @@ class _Extractor(ALService):
         Raises:
             BadInput: no subscription has this name.
         """
-        subscribers = self._parts.get(Senses).subscribers
+        subscribers = self._senses.subscribers
         if not subscribers[self.NAME, name]:
             raise BadInput(f"{name!r} has not subscribed to {self.NAME}.")
         subscribers[self.NAME, name] -= 1
@@ -92,7 +98,7 @@ class _Extractor(ALService):
 
     def getSubscribersInfo(self) -> list[list[object]]:
         """Return the subscribers, with period and precision."""
-        subscribers = self._parts.get(Senses).subscribers
+        subscribers = self._senses.subscribers
         return [[n, 0, 1.0] for s, n in subscribers if s == self.NAME]
 
 

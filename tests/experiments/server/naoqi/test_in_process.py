@@ -337,10 +337,20 @@ def test_message_of_a_missing_key_is_short(world: InProcess) -> None:
         assert len(str(caught.value)) < 150
 
 
+@pytest.mark.parametrize(
+    "call", [("rotateEyes", 255, 0.01, 1e4), ("rasta", 1e4), ("randomEyes", 1e5)]
+)
+def test_too_many_steps_of_a_pattern_are_refused(
+    world: InProcess, call: tuple[Any, ...]
+) -> None:
+    with pytest.raises(BadInput, match="duration in s is"):
+        world.ask("ALLeds")(*call)
+
+
 def test_unknown_voices_and_parameters_are_refused(world: InProcess) -> None:
     speech = world.ask("ALTextToSpeech")
     for call in (("setVoice", "maki"), ("setParameter", "colour", 1.0)):
-        with pytest.raises(BadInput, match="is unknown"):
+        with pytest.raises(BadInput, match="is not in ALTextToSpeech"):
             speech(*call)
     speech("setVoice", *speech("getAvailableVoices"))
 

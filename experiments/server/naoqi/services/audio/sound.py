@@ -7,19 +7,24 @@ its duration, but stays silent: the loudspeakers output only speech and tones.
 import itertools
 import wave
 from pathlib import Path
-from typing import Any
 
-from nao_testbed.experiments.server.naoqi.arguments import Value, number
+from nao_testbed.experiments.server.naoqi.arguments import (
+    Value,
+    in_range,
+    known,
+    number,
+)
 from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.experiments.server.naoqi.service import (
     ALService,
     Blocks,
+    SharedPart,
     check_room,
 )
 from nao_testbed.experiments.server.naoqi.services.audio.speech import Speech
-from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models import BadInput
 
-LONGEST_S = 3600.0
+SHORTEST_S, LONGEST_S = 0.001, 3600.0
 
 
 class Sounds:
@@ -44,14 +49,26 @@ class Sounds:
         Raises:
             UnknownName: no file has this number.
         """
-        if number_ not in self.files:
-            raise UnknownName(
-                "File number", str(number_), [str(n) for n in self.files], "the player"
-            )
+        known("File number", str(number_), [*map(str, self.files)], "the player")
         return self.files[number_]
 
 
-class ALAudioPlayer(ALService):
+class Tones(ALService):
+    """Service that plays tones."""
+
+    _sounds, _speech = SharedPart(Sounds), SharedPart(Speech)
+
+    def playSine(self, frequence: int, gain: int, pan: int, duration: float) -> Blocks:
+        """Play a tone on the loudspeakers, and wait."""
+        del pan
+        in_range("frequency in Hz", frequence, 20, 8000)
+        in_range("gain", gain, 0, 100)
+        in_range("duration in s", duration, SHORTEST_S, LONGEST_S)
+        hz, volume = float(frequence), gain / 100.0
+        return self._speech.tone(self._client.name, hz, volume, duration)
+
+
+class ALAudioPlayer(Tones):
     """Plays files and tones."""
 
     NAME = "ALAudioPlayer"
@@ -88,11 +105,6 @@ class ALAudioPlayer(ALService):
         del volumeAndPan
         return self._play(self.loadFile(fileName), position)
 
-    def playSine(self, frequence: int, gain: int, pan: int, duration: float) -> Blocks:
-        """Play a tone on the loudspeakers, and wait."""
-        del pan
-        return _sine(self, frequence, gain, duration)
-
     def pause(self, taskId: int) -> None:
         """End a file."""
         self._stop(taskId)
@@ -122,7 +134,7 @@ class ALAudioPlayer(ALService):
     def setVolume(self, taskId: int, volume: float) -> None:
         """Store the volume of a file, from 0 to 1."""
         self._sounds.file(taskId)
-        self._sounds.volumes[taskId] = _unit("volume", volume)
+        self._sounds.volumes[taskId] = in_range("volume", volume, 0.0, 1.0)
 
     def getVolume(self, taskId: int) -> float:
         """Return the volume of a file."""
@@ -131,7 +143,7 @@ class ALAudioPlayer(ALService):
 
     def setMasterVolume(self, volume: float) -> None:
         """Set the volume of tones, from 0 to 1."""
-        self._sounds.master = _unit("volume", volume)
+        self._sounds.master = in_range("volume", volume, 0.0, 1.0)
 
     def getMasterVolume(self) -> float:
         """Return the volume of tones."""
@@ -139,8 +151,7 @@ class ALAudioPlayer(ALService):
 
     def setPanorama(self, pan: float) -> None:
         """Store the panorama; both loudspeakers play the same."""
-        if not -1.0 <= pan <= 1.0:
-            raise BadInput(f"pan is {pan:g}; give -1 to 1.")
+        in_range("pan", pan, -1.0, 1.0)
         self._client.pretended["ALAudioPlayer.setPanorama"] += 1
 
     def unloadFile(self, taskId: int) -> None:
@@ -162,10 +173,6 @@ class ALAudioPlayer(ALService):
         """Return the paths of all files."""
         return [path for path, _ in self._sounds.files.values()]
 
-    @property
-    def _sounds(self) -> Sounds:
-        return self._parts.get(Sounds)
-
     def _play(self, number_: int, position: float) -> Blocks:
         _, length_s = self._sounds.file(number_)
         if not 0.0 <= position <= length_s:
@@ -184,15 +191,14 @@ class ALAudioPlayer(ALService):
             playing[0].set_result(None)
 
 
-class ALAudioDevice(ALService):
+class ALAudioDevice(Tones):
     """Volume of the loudspeakers; microphones are not simulated."""
 
     NAME = "ALAudioDevice"
 
     def setOutputVolume(self, volume: int) -> None:
         """Set the volume of speech, from 0 to 100."""
-        if not 0 <= volume <= 100:
-            raise BadInput(f"volume is {volume}; give 0 to 100.")
+        in_range("volume", volume, 0, 100)
         self._sounds.output = volume
         self._put_volume()
 
@@ -212,36 +218,9 @@ class ALAudioDevice(ALService):
     def flushAudioOutputs(self) -> None:
         """Stop the speech."""
         with self._served.access():
-            self._parts.get(Speech).stop_all()
-
-    def playSine(self, frequence: int, gain: int, pan: int, duration: float) -> Blocks:
-        """Play a tone on the loudspeakers, and wait."""
-        del pan
-        return _sine(self, frequence, gain, duration)
-
-    @property
-    def _sounds(self) -> Sounds:
-        return self._parts.get(Sounds)
+            self._speech.stop_all()
 
     def _put_volume(self) -> None:
         sounds = self._sounds
         level = 0.0 if sounds.is_muted else sounds.output / 100.0
-        self._parts.get(Speech).output = level
-
-
-def _sine(service: Any, frequency: int, gain: int, duration: float) -> Blocks:
-    if not 20 <= frequency <= 8000:
-        raise BadInput(f"frequency is {frequency} Hz; give 20 to 8000.")
-    if not 0 <= gain <= 100:
-        raise BadInput(f"gain is {gain}; give 0 to 100.")
-    if not 0.0 < duration <= LONGEST_S:
-        raise BadInput(f"duration is {duration:g} s; give up to {LONGEST_S:g}.")
-    speech: Speech = service._parts.get(Speech)  # a service of ours
-    client: str = service._client.name
-    return speech.tone(client, float(frequency), gain / 100.0, duration)
-
-
-def _unit(what: str, value: float) -> float:
-    if not 0.0 <= value <= 1.0:
-        raise BadInput(f"{what} is {value:g}; give 0 to 1.")
-    return value
+        self._speech.output = level

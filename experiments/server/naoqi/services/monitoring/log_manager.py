@@ -147,10 +147,6 @@ class LogManager(ALService):
         log.listeners.append((client.name, listener))
         return listener
 
-    def getListener(self) -> Any:
-        """Do as `createListener`."""
-        return self.createListener()
-
     def log(self, messages: Value) -> None:
         """Send messages of a program to all listeners."""
         for one in messages if isinstance(messages, list) else [messages]:
@@ -171,7 +167,3 @@ class LogManager(ALService):
         """Return a number: a program sends its messages with `log`."""
         del provider
         return self._client.next_number()
-
-    def removeProvider(self, idProvider: int) -> None:
-        """Accept."""
-        del idProvider

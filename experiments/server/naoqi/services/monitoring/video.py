@@ -17,10 +17,22 @@ import numpy as np
 from PIL import Image
 
 from nao_testbed.controllers.interface.robot_interface import Picture
-from nao_testbed.experiments.server.naoqi.arguments import Numbers, Value, text, whole
+from nao_testbed.experiments.server.naoqi.arguments import (
+    Value,
+    items,
+    known,
+    number,
+    text,
+    whole,
+)
 from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
-from nao_testbed.experiments.server.naoqi.service import ALService, NotSimulated, Typed
-from nao_testbed.models import BadInput, UnknownName, VideoCamera
+from nao_testbed.experiments.server.naoqi.service import (
+    ALService,
+    NotSimulated,
+    SharedPart,
+    Typed,
+)
+from nao_testbed.models import BadInput, VideoCamera
 from nao_testbed.sim.sensors.cameras import prepare_picture
 
 WIDTHS = {8: 40, 7: 80, 0: 160, 1: 320, 2: 640, 3: 1280}
@@ -103,9 +115,8 @@ class Video:
         Raises:
             UnknownName: there is none with this handle.
         """
-        if handle not in self.subscriptions:
-            raise UnknownName("Handle", handle, self.subscriptions, "ALVideoDevice")
-        return self.subscriptions[handle]
+        handles = self.subscriptions
+        return handles[known("Handle", handle, handles, "ALVideoDevice")]
 
     def drop(self, client: str) -> None:
         """End the subscriptions of a client."""
@@ -132,10 +143,7 @@ class ALVideoDevice(ALService):
     """Cameras of the robot; each picture is drawn on request."""
 
     NAME = "ALVideoDevice"
-
-    @property
-    def _video(self) -> Video:
-        return self._parts.get(Video)
+    _video = SharedPart(Video)
 
     def subscribeCamera(
         self, name: str, cameraIndex: int, resolution: int, colorSpace: int, fps: int
@@ -266,20 +274,19 @@ class ALVideoDevice(ALService):
         return self._fields_of_view(cameraIndex)[1]
 
     def getAngularPositionFromImagePosition(
-        self, cameraIndex: int, position: Numbers
+        self, cameraIndex: int, position: Value
     ) -> list[float]:
         """Return yaw and pitch in rad of a position from 0 to 1, linearly."""
-        (x, y), (across, upright) = _pair(position), self._fields_of_view(cameraIndex)
+        x, y = map(number, items(position, {2}, "two numbers"))
+        across, upright = self._fields_of_view(cameraIndex)
         return [(0.5 - x) * across, (y - 0.5) * upright]
 
     def getImagePositionFromAngularPosition(
-        self, cameraIndex: int, angles: Numbers
+        self, cameraIndex: int, angles: Value
     ) -> list[float]:
         """Return the position from 0 to 1 of yaw and pitch in rad, linearly."""
-        (yaw, pitch), (across, upright) = (
-            _pair(angles),
-            self._fields_of_view(cameraIndex),
-        )
+        yaw, pitch = map(number, items(angles, {2}, "two numbers"))
+        across, upright = self._fields_of_view(cameraIndex)
         return [0.5 - yaw / across, 0.5 + pitch / upright]
 
     def _camera(self, index: int) -> int:
@@ -310,12 +317,6 @@ def need(what: str, value: int, accepted: Collection[int]) -> None:
     if value not in accepted:
         known = ", ".join(map(str, accepted)) or "none"
         raise BadInput(f"{what} is {value}; accepted: {known}.")
-
-
-def _pair(values: list[float] | float) -> list[float]:
-    if not isinstance(values, list) or len(values) != 2:
-        raise BadInput(f"it is {values}; give two numbers.")
-    return values
 
 
 def pixels_of(picture: Picture, space: int) -> bytes:

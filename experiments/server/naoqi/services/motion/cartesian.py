@@ -6,12 +6,19 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from nao_testbed.experiments.server.naoqi.arguments import Names, Value, number, whole
+from nao_testbed.experiments.server.naoqi.arguments import (
+    Names,
+    Value,
+    items,
+    known,
+    number,
+    numbers,
+    whole,
+)
 from nao_testbed.experiments.server.naoqi.motion.curves import (
     Timed,
     check_times,
     through,
-    together,
 )
 from nao_testbed.experiments.server.naoqi.motion.engine import check_fraction
 from nao_testbed.experiments.server.naoqi.motion.poses import (
@@ -21,23 +28,22 @@ from nao_testbed.experiments.server.naoqi.motion.poses import (
     pose_at,
     six_of,
 )
-from nao_testbed.experiments.server.naoqi.served_robot import failed, on_cancel
+from nao_testbed.experiments.server.naoqi.served_robot import answered, failed
 from nao_testbed.experiments.server.naoqi.service import (
     ALService,
     Blocks,
     NotSimulated,
+    SharedPart,
     ended,
 )
 from nao_testbed.experiments.server.naoqi.services.motion.kinematics import Kinematics
-from nao_testbed.experiments.server.naoqi.services.motion.settings import (
-    MotionSettings,
-    check_chain,
-)
-from nao_testbed.models import BadInput
+from nao_testbed.models import BadInput, Link
 from nao_testbed.models.values import FloatArray
 
 WHOLE = ("Body", "Joints", "Com", "JointActuators", "Actuators")
 LEGS = ("Legs", "LLeg", "RLeg")
+MIN_FRACTION = 1e-3
+"""Minimum fraction of a joint's maximum speed in a motion with a common end time."""
 SHIFT_S = 2.0
 """Default duration in s of a shift of the torso between the feet."""
 
@@ -105,6 +111,8 @@ def _reactive(size: int) -> tuple[Callable[..., None], Callable[..., None]]:
 class Cartesian(ALService):
     """Methods of ALMotion about poses and balance."""
 
+    _kinematics = SharedPart(Kinematics)
+
     def getPosition(self, name: str, space: int, useSensorValues: bool) -> list[float]:
         """Return x, y, z, wx, wy, wz of a part, in m and rad."""
         return six_of(self._pose(name, space, measured=useSensorValues))
@@ -116,25 +124,18 @@ class Cartesian(ALService):
 
     def getMass(self, pName: str) -> float:
         """Return the mass of a joint's link, of a chain, or of the robot, in kg."""
-        kinematics = self._parts.get(Kinematics)
-        if pName in WHOLE:
-            return kinematics.total_mass
-        if pName == "Torso":
-            link = self._served.robot.base_link
-            return next(x.mass for x in self._served.robot.links if x.name == link)
-        return kinematics.mass(self._parts.body.joints([pName]))
+        return sum(link.mass for link in self._links(pName))
 
     def getCOM(self, pName: str, pSpace: int, pUseSensorValues: bool) -> list[float]:
         """Return the centre of mass of a part, in m."""
-        kinematics = self._parts.get(Kinematics)
-        names = None if pName in WHOLE else self._parts.body.joints([pName])
-        q = kinematics.angles(measured=pUseSensorValues)
-        return [float(x) for x in kinematics.centre(names, pSpace, q)]
+        q = self._kinematics.angles(measured=pUseSensorValues)
+        return list(map(float, self._kinematics.centre(self._links(pName), pSpace, q)))
 
     def getSupportPolygon(self, frame: int, useSensorValues: bool) -> list[list[float]]:
         """Return the convex hull of the soles, x and y in m."""
-        kinematics = self._parts.get(Kinematics)
-        return kinematics.support(frame, kinematics.angles(measured=useSensorValues))
+        return self._kinematics.support(
+            frame, self._kinematics.angles(measured=useSensorValues)
+        )
 
     positionInterpolations, positionInterpolation = _timed(6)
     transformInterpolations, transformInterpolation = _timed(16)
@@ -171,14 +172,10 @@ class Cartesian(ALService):
 
     # -- whole body: both feet stay fixed ----------------------------------------------
 
-    def wbEnable(self, isEnabled: bool) -> None:
-        """Store the switch; both feet stay fixed in any case."""
-        self._parts.get(MotionSettings).whole_body = isEnabled
-
     def wbFootState(self, stateName: str, supportLeg: str) -> None:
         """Accept fixed feet; refuse a sliding or free foot."""
-        check_chain(stateName, ("Fixed", "Plane", "Free"))
-        check_chain(supportLeg, LEGS)
+        known("Name", stateName, ("Fixed", "Plane", "Free"), "this call")
+        known("Name", supportLeg, LEGS, "this call")
         if stateName == "Free":
             raise NotSimulated("a foot that leaves the ground")
         if stateName == "Plane":
@@ -187,16 +184,14 @@ class Cartesian(ALService):
     def wbEnableBalanceConstraint(self, isEnable: bool, supportLeg: str) -> None:
         """Store the switch; balance is not controlled here."""
         del isEnable
-        check_chain(supportLeg, LEGS)
+        known("Name", supportLeg, LEGS, "this call")
         self._client.pretended["ALMotion.wbEnableBalanceConstraint"] += 1
 
     def wbGoToBalance(self, supportLeg: str, duration: float) -> Blocks:
         """Move the torso between the feet, and wait; refuse one leg."""
-        check_chain(supportLeg, LEGS)
+        known("Name", supportLeg, LEGS, "this call")
         if supportLeg != "Legs":
             raise NotSimulated("standing on one leg")
-        if duration <= 0.0:
-            raise BadInput(f"duration is {duration:g} s; give more than 0.")
         now = six_of(self._pose("Torso", 2, measured=False))
         return self._follow(
             ["Torso"], 2, [now[0], 0.0, *now[2:]], 2, duration, 6, absolute=True
@@ -208,12 +203,7 @@ class Cartesian(ALService):
         """Do as `wbGoToBalance`, with a fraction of the maximum speed."""
         fraction = check_fraction(fractionMaxSpeed)
         going = self.wbGoToBalance(supportLeg, SHIFT_S / fraction)
-        result: Blocks = type(going)()
-        going.add_done_callback(
-            lambda done: None if result.done() else result.set_result(not failed(done))
-        )
-        on_cancel(result, going.cancel)
-        return result
+        return answered(going, lambda done: not failed(done))
 
     def wbEnableEffectorControl(self, effectorName: str, isEnabled: bool) -> None:
         """Refuse: whole-body control of effectors is not available."""
@@ -223,21 +213,26 @@ class Cartesian(ALService):
                 "Use setPositions for an arm or the head.",
             )
 
-    def wbSetEffectorControl(self, effectorName: str, targetCoordinate: Value) -> None:
-        """Refuse: whole-body control of effectors is not available."""
-        del targetCoordinate
-        self.wbEnableEffectorControl(effectorName, True)
-
-    def wbEnableEffectorOptimization(self, effectorName: str, isActive: bool) -> None:
-        """Refuse to optimise an effector."""
-        self.wbEnableEffectorControl(effectorName, isActive)
-
     # -- internals ---------------------------------------------------------------------
 
     def _pose(self, name: str, frame: int, *, measured: bool) -> pin.SE3:
-        kinematics = self._parts.get(Kinematics)
         with self._served.access():
-            return kinematics.pose(name, frame, kinematics.angles(measured=measured))
+            return self._kinematics.pose(
+                name, frame, self._kinematics.angles(measured=measured)
+            )
+
+    def _each(self, what: str, given: Any, n: int) -> list[int]:
+        return [whole(x) for x in self._parts.body.spread(what, numbers(given), n)]
+
+    def _links(self, name: str) -> list[Link]:
+        """Return the links of a joint, a chain, the torso, or the robot."""
+        robot = self._served.robot
+        if name == "Torso":
+            return [x for x in robot.links if x.name == robot.base_link]
+        is_whole = name in WHOLE
+        return self._kinematics.links(
+            None if is_whole else self._parts.body.joints([name])
+        )
 
     def _follow(
         self,
@@ -250,7 +245,10 @@ class Cartesian(ALService):
         absolute: bool,
     ) -> Blocks:
         n = len(names)
-        frame_of, mask_of = _each("frames", frames, n), _each("axisMasks", masks, n)
+        frame_of, mask_of = (
+            self._each("frames", frames, n),
+            self._each("masks", masks, n),
+        )
         goals = [
             _path(name, points, then, size)
             for name, points, then in zip(
@@ -259,24 +257,23 @@ class Cartesian(ALService):
         ]
         if not goals:
             return ended()
-        kinematics, motion = self._parts.get(Kinematics), self._parts.motion
         joints: dict[str, tuple[list[float], list[float]]] = {}
         with self._served.access():
-            q = kinematics.angles(measured=False)
+            q = self._kinematics.angles(measured=False)
             ways = [
                 path_through(
-                    kinematics.pose(name, frame, q), points, then, size, absolute
+                    self._kinematics.pose(name, frame, q), points, then, size, absolute
                 )
                 for name, frame, (points, then) in zip(
                     names, frame_of, goals, strict=True
                 )
             ]
             for time_s, i in knots(names, ways):
-                found = kinematics.solve(
+                found = self._kinematics.solve(
                     names[i], frame_of[i], pose_at(ways[i], time_s), mask_of[i], q
                 )
                 for joint, angle in found.items():
-                    q[kinematics.robot.joint_index(joint)] = angle
+                    q[self._kinematics.robot.joint_index(joint)] = angle
                     way = joints.setdefault(joint, ([], []))
                     way[0].append(time_s)
                     way[1].append(angle)
@@ -284,7 +281,7 @@ class Cartesian(ALService):
         def plan(start: Mapping[str, float]) -> dict[str, Timed]:
             return {j: through(start[j], then, at) for j, (then, at) in joints.items()}
 
-        task = motion.begin(
+        task = self._parts.motion.begin(
             self._client.name, "positionInterpolations", [*joints], plan
         )
         return task.future
@@ -300,44 +297,45 @@ class Cartesian(ALService):
     ) -> None:
         check_fraction(fraction)
         n = len(names)
-        frame_of, mask_of = _each("spaces", frames, n), _each("axisMask", masks, n)
+        frame_of, mask_of = (
+            self._each("spaces", frames, n),
+            self._each("mask", masks, n),
+        )
         points = [goals] if n == 1 and not isinstance(goals[0], list) else goals
-        kinematics = self._parts.get(Kinematics)
         if len(points) != n:
             raise BadInput(
                 f"{n} effectors have {len(points)} positions; give one each."
             )
         with self._served.access():
-            q = kinematics.angles(measured=False)
+            q = self._kinematics.angles(measured=False)
             targets: dict[str, tuple[float, float]] = {}
             for name, frame, mask, values in zip(
                 names, frame_of, mask_of, points, strict=True
             ):
                 flat = [number(x) for x in _checked(values, size)]
                 goal = of_six(flat) if size == 6 else _pose_of(flat)
-                found = kinematics.solve(name, frame, goal, mask, q)
+                found = self._kinematics.solve(name, frame, goal, mask, q)
                 targets |= self._at_once(found, q, fraction)
             self._parts.motion.aim(self._client.name, targets)
 
     def _at_once(
         self, goals: Mapping[str, float], q: FloatArray, fraction: float
     ) -> dict[str, tuple[float, float]]:
+        """Return goals with fractions of the maximum speeds, to arrive together.
+
+        The slowest joint has the requested fraction. Joints that arrived at different
+        times could make the robot fall while its torso moves.
+        """
         robot = self._served.robot
-        fastest_s = {}
+        fastest_s: dict[str, float] = {}
         for joint, goal in goals.items():
             i = robot.joint_index(joint)
             fastest_s[joint] = abs(goal - float(q[i])) / robot.joints[i].max_velocity
-        fractions = together(fastest_s, fraction)
-        return {joint: (goal, fractions[joint]) for joint, goal in goals.items()}
-
-
-def _each(what: str, given: Any, n: int) -> list[int]:
-    values = given if isinstance(given, list) else [given] * n
-    if len(values) == 1:
-        values = values * n
-    if len(values) != n:
-        raise BadInput(f"{what} has {len(values)} values for {n} effectors.")
-    return [whole(one) for one in values]
+        longest_s = max(fastest_s.values()) or 1.0
+        return {
+            joint: (goal, max(fraction * fastest_s[joint] / longest_s, MIN_FRACTION))
+            for joint, goal in goals.items()
+        }
 
 
 def _spread(paths: Any, n: int) -> list[Any]:
@@ -354,13 +352,9 @@ def _spread(paths: Any, n: int) -> list[Any]:
 
 
 def _spread_times(times: Any, n: int) -> list[Any]:
-    if not isinstance(times, list):
-        return [[times]] * n
-    if times and isinstance(times[0], list):
-        if len(times) != n:
-            raise BadInput(f"{n} effectors have {len(times)} lists of times.")
-        return times
-    return [times] * n
+    if not isinstance(times, list) or not times or not isinstance(times[0], list):
+        return [times if isinstance(times, list) else [times]] * n
+    return items(times, {n}, f"{n} lists of times, one per effector")
 
 
 def _path(
@@ -375,12 +369,9 @@ def _path(
 
 
 def _checked(values: Any, size: int) -> list[Any]:
-    sizes = {6} if size == 6 else {12, 16}
-    if not isinstance(values, list) or len(values) not in sizes:
-        raise BadInput(
-            f"a point is {values!r}; give {'6' if size == 6 else '12 or 16'} numbers."
-        )
-    return values
+    if size == 6:
+        return items(values, {6}, "a point of 6 numbers")
+    return items(values, {12, 16}, "a transform of 12 or 16 numbers")
 
 
 def _pose_of(values: list[Any]) -> pin.SE3:

@@ -9,19 +9,19 @@ A NAO on hot legs moves to a safe posture at status 2; this robot does not, sinc
 `hotEngine` already holds the hot motors with a capped effort.
 """
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 
-from nao_testbed.experiments.server.naoqi.memory.memory_keys import (
-    FIRST_VALUES,
-    PREFIX,
-)
+from nao_testbed.experiments.server.naoqi.memory.memory_keys import FIRST_VALUES, PREFIX
 from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
-from nao_testbed.sim.thermal.protection import PROTECTIONS
+from nao_testbed.sim.thermal.protection import CRITICAL, make_protection
 
 LOOK_S = 1.0
 """Period in s between two readings of the temperatures."""
-SERIOUS, CRITICAL = 2, 3
-"""Statuses with the severities 1 and 2 of the diagnosis."""
+SERIOUS = 2
+"""Status with severity 1 of the diagnosis; `CRITICAL` has severity 2."""
 
 
 class HeatEffect:
@@ -32,36 +32,38 @@ class HeatEffect:
         self._parts, self._served = parts, parts.served
         robot = parts.served.robot
         n = len(robot.motors)
+        self._protection = make_protection("nao", robot)
+        self._degc = np.zeros(n)
+        """(n_motors,) newest temperatures in °C that the robot has reported."""
         self.status = [0] * n
         self.has_error = [False] * n
         self.is_on = True
         """True if errors have an effect (`setDiagnosisEffectEnabled`)."""
-        self._raised: dict[str, object] = {}
+        self._raised: dict[str, Any] = dict(FIRST_VALUES)
         self._chain_of = {
             joint: chain
             for chain, joints in parts.body.chains.items()
             for joint in joints
         }
         for k, motor in enumerate(robot.motor_names):
+            broken = partial(self._is_broken, motor)
             parts.memory.add_live(
                 {
-                    f"{PREFIX}{motor}/Temperature/Sensor/Status": (
-                        lambda k=k: self.status[k]  # type: ignore[misc]
+                    f"{PREFIX}{motor}/Temperature/Sensor/Status": partial(
+                        self.status.__getitem__, k
                     ),
-                    f"Diagnosis/Temperature/{motor}/Error": (
-                        lambda k=k: int(self.has_error[k])  # type: ignore[misc]
-                    ),
-                    **{
-                        f"Diagnosis/{kind}/{motor}/Error": (
-                            lambda m=motor: int(
-                                m in self._served.body.sim.failed_motors
-                            )  # type: ignore[misc]
-                        )
-                        for kind in ("Active", "Passive")
-                    },
+                    f"Diagnosis/Temperature/{motor}/Error": partial(self._error, k),
+                    f"Diagnosis/Active/{motor}/Error": broken,
+                    f"Diagnosis/Passive/{motor}/Error": broken,
                 }
             )
         self._poll()
+
+    def _error(self, k: int) -> int:
+        return int(self.has_error[k])
+
+    def _is_broken(self, motor: str) -> int:
+        return int(motor in self._served.body.sim.failed_motors)
 
     @property
     def forbids_wake_up(self) -> bool:
@@ -85,18 +87,13 @@ class HeatEffect:
         return [name for name, status in zip(names, self.status, strict=True) if status]
 
     def _poll(self) -> None:
-        cfg = PROTECTIONS["nao"]
-        degc = self._served.seen.temperature
-        for k, value in enumerate(degc.tolist()):
-            now = self.status[k]
-            if not np.isfinite(value):
-                continue
-            while now < CRITICAL and value >= cfg.onset_degc[now]:
-                now += 1
-            while now > 0 and value < cfg.release_degc[now - 1]:
-                now -= 1
-            self.status[k] = now
-            self.has_error[k] = now >= SERIOUS or (self.has_error[k] and now > 0)
+        now, before = self._served.seen.temperature, self._degc
+        self._degc = np.where(np.isfinite(now), now, before)
+        self._protection.apply(np.ones(len(self._served.robot.joints)), self._degc)
+        self._protection.take_events()  # not needed here
+        self.status[:] = self._protection.status.tolist()
+        for k, status in enumerate(self.status):
+            self.has_error[k] = status >= SERIOUS or (self.has_error[k] and status > 0)
         self._put_effect()
         self._raise_event()
         self._served.after(LOOK_S, self._poll)
@@ -124,29 +121,21 @@ class HeatEffect:
         self._served.stiffness.cap = cap
 
     def _raise_event(self) -> None:
+        """Raise the events whose values have changed."""
         memory, hot = self._parts.memory, self.hot_devices()
-        before = self._raised.get("HotDeviceDetected", [])
-        assert isinstance(before, list)
-        status = [max(self.status, default=0), hot]
-        gone = [device for device in before if device not in hot]
-        if hot != before:
-            memory.raise_event("HotDeviceDetected", hot)
-            memory.raise_event("HotJointDetected", hot)
-        if gone:
+        before = self._raised["HotDeviceDetected"]
+        if gone := [device for device in before if device not in hot]:
             memory.raise_event("DeviceNoLongerHotDetected", gone)
-        self._raised["HotDeviceDetected"] = hot
-        for name, value in (
-            ("TemperatureStatusChanged", status),
-            ("TemperatureDiagnosisErrorChanged", self.diagnosis()),
-            (
-                "ALMotion/Protection/DisabledDevicesChanged",
-                [
-                    [chain, True]
-                    for chain in dict.fromkeys(self._chains_with_error())
-                    if self.is_on
-                ],
-            ),
-        ):
-            if self._raised.get(name, FIRST_VALUES[name]) != value:
+        held = self._chains_with_error() if self.is_on else []
+        for name, value in {
+            "HotDeviceDetected": hot,
+            "HotJointDetected": hot,
+            "TemperatureStatusChanged": [max(self.status, default=0), hot],
+            "TemperatureDiagnosisErrorChanged": self.diagnosis(),
+            "ALMotion/Protection/DisabledDevicesChanged": [
+                [chain, True] for chain in dict.fromkeys(held)
+            ],
+        }.items():
+            if self._raised[name] != value:
                 memory.raise_event(name, value)
             self._raised[name] = value

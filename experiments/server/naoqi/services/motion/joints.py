@@ -3,7 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from nao_testbed.experiments.server.naoqi.arguments import Names, Numbers, Value, number
+from nao_testbed.experiments.server.naoqi.arguments import (
+    MAX_ITEMS,
+    Names,
+    Numbers,
+    Value,
+    items,
+    number,
+)
 from nao_testbed.experiments.server.naoqi.motion.curves import (
     Handle,
     Key,
@@ -130,7 +137,9 @@ class Joints(ALService):
         targets = dict(zip(joints, given, strict=True))
         fraction = check_fraction(maxSpeedFraction)
         goals = {joint: self._clip(joint, angle) for joint, angle in targets.items()}
-        speeds = {joint: fraction * self._speed(joint) for joint in targets}
+        speeds = {
+            joint: fraction * self._parts.body.max_speed(joint) for joint in targets
+        }
         return self._begin(
             "angleInterpolationWithSpeed",
             list(targets),
@@ -142,30 +151,18 @@ class Joints(ALService):
     ) -> Blocks:
         """Move joints along Bezier curves, and wait."""
         joints = self._parts.body.joints(jointNames)
-        if not isinstance(times, list) or not isinstance(controlPoints, list):
-            raise BadInput("times and controlPoints are lists, one of each per joint.")
-        if len(times) != len(joints) or len(controlPoints) != len(joints):
-            raise BadInput(
-                f"{len(joints)} joints have {len(times)} lists of times and "
-                f"{len(controlPoints)} of points; give one of each per joint."
-            )
+        n = len(joints)
+        then = items(times, {n}, f"{n} lists of times, one per joint")
+        points = items(controlPoints, {n}, f"{n} lists of points, one per joint")
         keys = {
-            joint: self._keys(joint, its, points)
-            for joint, its, points in zip(joints, times, controlPoints, strict=True)
+            joint: self._keys(joint, *of_joint)
+            for joint, *of_joint in zip(joints, then, points, strict=True)
         }
         return self._begin(
             "angleInterpolationBezier",
             list(keys),
             lambda start: {j: bezier(start[j], keys[j]) for j in keys},
         )
-
-    def openHand(self, handName: str) -> Blocks:
-        """Open a hand, and wait; then remove its motor's stiffness."""
-        return self._hand(handName, 1.0)
-
-    def closeHand(self, handName: str) -> Blocks:
-        """Close a hand, and wait; then remove its motor's stiffness."""
-        return self._hand(handName, 0.0)
 
     # -- internals ---------------------------------------------------------------------
 
@@ -181,56 +178,25 @@ class Joints(ALService):
             self._parts.motion.warn("angle clipped to its range")
         return clipped
 
-    def _speed(self, joint: str) -> float:
-        robot = self._served.robot
-        return robot.joints[robot.joint_index(joint)].max_velocity
-
-    def _hand(self, name: str, opening: float) -> Blocks:
-        if name not in {"LHand", "RHand"}:
-            raise BadInput(f"hand is {name!r}; give LHand or RHand.")
-        stiffness = self._parts.served.stiffness
-        i = self._served.robot.joint_index(name)
-        user = stiffness.user
-        user[i] = 1.0
-        stiffness.set_user(user)
-        done = self.angleInterpolationWithSpeed([name], opening, 1.0)
-
-        def limp(_: Blocks) -> None:
-            user = stiffness.user
-            user[i] = 0.0
-            stiffness.set_user(user)
-
-        done.add_done_callback(limp)
-        return done
-
     def _keys(self, joint: str, times: Any, points: Any) -> list[Key]:
-        if not isinstance(times, list) or not isinstance(points, list):
-            raise BadInput(f"times and points of {joint} are lists.")
-        then = [number(one) for one in times]
-        if len(then) != len(points):
-            raise BadInput(
-                f"{joint} has {len(then)} times and {len(points)} points; give as many."
-            )
+        then = [number(one) for one in items(times, range(1, MAX_ITEMS), "times")]
+        items(points, {len(then)}, f"{len(then)} points of {joint}, one per time")
         check_times(joint, then)
         return [self._key(joint, t, p) for t, p in zip(then, points, strict=True)]
 
     def _key(self, joint: str, time_s: float, point: Any) -> Key:
         if not isinstance(point, list):
             return Key(time_s, self._clip(joint, number(point)))
-        if not point or len(point) > 3:
-            raise BadInput(
-                f"a point of {joint} has {len(point)} parts; give an angle, and up to "
-                "two handles [type, dTime, dAngle]."
-            )
-        handles = [_handle(joint, one) for one in point[1:]]
-        return Key(time_s, self._clip(joint, number(point[0])), *handles)
+        usage = f"an angle of {joint}, and up to two handles [type, dTime, dAngle]"
+        angle, *handles = items(point, range(1, 4), usage)
+        key = time_s, self._clip(joint, number(angle))
+        return Key(*key, *(_handle(joint, one) for one in handles))
 
 
-def _handle(joint: str, given: Any) -> Handle | None:
-    if not isinstance(given, list) or len(given) != 3:
-        raise BadInput(f"a handle of {joint} is {given!r}; give [type, dTime, dAngle].")
-    number(given[0])
-    return Handle(number(given[1]), number(given[2]))
+def _handle(joint: str, given: Any) -> Handle:
+    usage = f"a handle of {joint}: [type, dTime, dAngle]"
+    _, time_s, angle = map(number, items(given, {3}, usage))
+    return time_s, angle
 
 
 class Tasks(ALService):

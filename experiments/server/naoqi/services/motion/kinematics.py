@@ -19,13 +19,9 @@ import pinocchio as pin
 from scipy.spatial import ConvexHull
 
 from nao_testbed.controllers.stiffness.dynamics import build_model
-from nao_testbed.experiments.server.naoqi.motion.poses import (
-    between,
-    rpy_of,
-    yaw_of,
-)
+from nao_testbed.experiments.server.naoqi.motion.poses import between, rpy_of, yaw_of
 from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
-from nao_testbed.models import BadInput, Sonar, UnknownName, VideoCamera
+from nao_testbed.models import BadInput, Link, Sonar, UnknownName, VideoCamera
 from nao_testbed.models.values import FloatArray
 
 TORSO, WORLD, ROBOT = 0, 1, 2
@@ -55,21 +51,44 @@ class Kinematics:
     """Poses of one robot's parts."""
 
     def __init__(self, parts: Parts) -> None:
-        """Build Pinocchio's model."""
+        """Build Pinocchio's model, with a frame for each part that programs name."""
         self._parts, self._served = parts, parts.served
         robot = self.robot = parts.served.robot
-        self._model = build_model(robot)
-        self._data = self._model.createData()
-        ids = [self._model.getJointId(name) for name in robot.joint_names]
-        self._iq = np.array([self._model.idx_qs[i] for i in ids])
-        self._iv = np.array([self._model.idx_vs[i] for i in ids])
-        self._q: FloatArray = pin.neutral(self._model)
-        soles = [p for p in robot.contact_points if p.effector in robot.feet]
-        self._sole_z = min((p.position[2] for p in soles), default=0.0)
-        self._links = {link.name: link for link in robot.links}
+        model = self._model = build_model(robot)
+        joints = {name: model.getFrameId(name, pin.JOINT) for name in robot.joint_names}
+        links = {x.name: model.getFrameId(x.name, pin.BODY) for x in robot.links}
+        self._frames = {"Torso": links[robot.base_link], **links, **joints}
+        """Number of the frame of each part."""
+        soles = [
+            p.position[2] for p in robot.contact_points if p.effector in robot.feet
+        ]
+        sole = pin.SE3(np.eye(3), np.array([0.0, 0.0, min(soles, default=0.0)]))
+        for name, real in EFFECTORS.items():
+            if real in self._frames:
+                is_leg = name.endswith("Leg")
+                self._add_frame(name, real, sole if is_leg else pin.SE3.Identity())
         mounted: list[Sonar | VideoCamera] = [*robot.cameras, *robot.sonars]
-        self._mounts = {one.name: one for one in mounted}
-        """Sensors with a place of their own, by name."""
+        for one in mounted:
+            turn, place = pin.rpy.rpyToMatrix(np.array(one.rpy)), np.array(one.position)
+            self._add_frame(one.name, one.link, pin.SE3(turn, place))
+        self._data = model.createData()
+        ids = [model.getJointId(name) for name in robot.joint_names]
+        self._iq = np.array([model.idx_qs[i] for i in ids])
+        self._q: FloatArray = pin.neutral(model)
+        self._driver = [robot.joint_index(joint.motor) for joint in robot.joints]
+        """Joint that each joint follows: itself, or the leading one of its motor."""
+        self._moves = np.zeros((model.nv, len(ids)))
+        """(nv, n_joints) velocity of the model per velocity of a joint's motor."""
+        for i, motor in enumerate(self._driver):
+            followers = [j for j, one in enumerate(self._driver) if one == motor]
+            self._moves[[model.idx_vs[ids[j]] for j in followers], i] = 1.0
+
+    def _add_frame(self, name: str, on: str, place: pin.SE3) -> None:
+        """Add a frame of a part at a place on a link or joint."""
+        base = self._model.frames[self._frames[on]]
+        self._frames[name] = self._model.addFrame(
+            pin.Frame(name, base.parentJoint, base.placement * place, pin.OP_FRAME)
+        )
 
     # -- poses --
 
@@ -99,39 +118,23 @@ class Kinematics:
         x, y, _ = pose.translation
         return [float(x), float(y), yaw_of(pose.rotation)]
 
-    def mass(self, names: Sequence[str]) -> float:
-        """Return the mass of the links behind joints, in kg."""
-        joints = {joint.name: joint for joint in self.robot.joints}
-        return sum(self._links[joints[name].link].mass for name in names)
+    def links(self, names: Sequence[str] | None) -> list[Link]:
+        """Return the links behind joints; None: all."""
+        joints = {joint.name: joint.link for joint in self.robot.joints}
+        wanted = None if names is None else {joints[name] for name in names}
+        return [x for x in self.robot.links if wanted is None or x.name in wanted]
 
-    @property
-    def total_mass(self) -> float:
-        """Mass of the whole robot in kg."""
-        return sum(link.mass for link in self.robot.links)
-
-    def centre(
-        self, names: Sequence[str] | None, frame: int, q: FloatArray
-    ) -> FloatArray:
-        """Return the centre of mass of links behind joints; None: of all; (3,) in m."""
-        joints = {joint.name: joint for joint in self.robot.joints}
-        links = (
-            list(self.robot.links)
-            if names is None
-            else [self._links[joints[name].link] for name in names]
-        )
-        self._update(q)
-        total, moment = 0.0, np.zeros(3)
-        for link in links:
-            place = self._frame(link.name)
-            moment += link.mass * place.act(np.array(link.com))
-            total += link.mass
-        return self._in_frame(frame, q).act(moment / total)
+    def centre(self, links: Sequence[Link], frame: int, q: FloatArray) -> FloatArray:
+        """Return the centre of mass of links, (3,) in m."""
+        places = [self._in_torso(x.name, q).act(np.array(x.com)) for x in links]
+        middle = np.average(places, axis=0, weights=[x.mass for x in links])
+        return self._in_frame(frame, q).act(middle)
 
     def support(self, frame: int, q: FloatArray) -> list[list[float]]:
         """Return the convex hull of both soles, x and y in m."""
         points = [
             self._in_frame(frame, q).act(
-                self._at_link(p.link, q).act(np.array(p.position))
+                self._in_torso(p.link, q).act(np.array(p.position))
             )
             for p in self.robot.contact_points
             if p.effector in self.robot.feet
@@ -245,7 +248,7 @@ class Kinematics:
             step = J.T @ np.linalg.solve(J @ J.T + DAMPING**2 * np.eye(len(e)), e)
             step = np.clip(step, -LARGEST_STEP, LARGEST_STEP)
             q[free] = np.clip(q[free] + step, robot.lower[free], robot.upper[free])
-            self._couple(q)
+            q[:] = q[self._driver]
         return {joint: float(q[robot.joint_index(joint)]) for joint in joints}, size
 
     def _error(
@@ -260,69 +263,24 @@ class Kinematics:
         here = self._in_torso(name, q)
         rotation = wanted.rotation @ here.rotation.T
         e = np.concatenate([wanted.translation - here.translation, pin.log3(rotation)])
-        J = self._jacobian(name, here, free)  # noqa: N806
+        J = pin.computeFrameJacobian(  # noqa: N806
+            *(self._model, self._data, self._q, self._frames[name]),
+            pin.LOCAL_WORLD_ALIGNED,
+        )
+        J = J @ self._moves[:, free]  # noqa: N806
         both = np.kron(np.eye(2), turn)
         return both @ e, both @ J
 
-    def _jacobian(self, name: str, here: pin.SE3, free: Sequence[int]) -> FloatArray:
-        """Return the Jacobian of an effector for some joints, (6, n), torso axes."""
-        real = EFFECTORS.get(name, name)
-        kind = pin.JOINT if real in self.robot.joint_names else pin.BODY
-        number = self._model.getFrameId(real, kind)
-        J = pin.computeFrameJacobian(  # noqa: N806
-            self._model, self._data, self._q, number, pin.LOCAL_WORLD_ALIGNED
-        )
-        arm = here.translation - self._data.oMf[number].translation
-        columns = []
-        for i in free:
-            motor = self.robot.joints[i].motor
-            both = [k for k, one in enumerate(self.robot.joints) if one.motor == motor]
-            column = J[:, self._iv[both]].sum(axis=1)
-            column[:3] += np.cross(column[3:], arm)
-            columns.append(column)
-        return np.stack(columns, axis=1)
-
-    def _couple(self, q: FloatArray) -> None:
-        names = self.robot.joint_names
-        for i, joint in enumerate(self.robot.joints):
-            if joint.motor != joint.name:
-                q[i] = q[names.index(joint.motor)]
-
     # -- internals ---------------------------------------------------------------------
 
-    def _update(self, q: FloatArray) -> None:
-        self._q[self._iq] = q
-        pin.forwardKinematics(self._model, self._data, self._q)
-        pin.updateFramePlacements(self._model, self._data)
-
-    def _frame(self, link: str) -> pin.SE3:
-        place: pin.SE3 = self._data.oMf[self._model.getFrameId(link, pin.BODY)]
-        return place
-
-    def _at_link(self, link: str, q: FloatArray) -> pin.SE3:
-        self._update(q)
-        return pin.SE3(self._frame(link).homogeneous)
-
     def _in_torso(self, name: str, q: FloatArray) -> pin.SE3:
-        if name == "Torso":
-            return pin.SE3.Identity()
-        self._update(q)
-        if (mount := self._mounts.get(name)) is not None:
-            turn = pin.rpy.rpyToMatrix(np.array(mount.rpy))
-            place = pin.SE3(turn, np.array(mount.position))
-            return pin.SE3(self._frame(mount.link).homogeneous) * place
-        real = EFFECTORS.get(name, name)
-        if real in self.robot.joint_names:
-            number = self._model.getJointId(real)
-            return pin.SE3(self._data.oMi[number].homogeneous)
-        if real not in self._links:
+        if name not in self._frames:
             known = ["Torso", *EFFECTORS, *self.robot.joint_names]
             raise UnknownName("Part", name, known, "the robot's body")
-        place = pin.SE3(self._frame(real).homogeneous)
-        if name in {"LLeg", "RLeg"}:
-            sole = pin.SE3(np.eye(3), np.array([0.0, 0.0, self._sole_z]))
-            return place * sole
-        return place
+        self._q[self._iq] = q
+        pin.framesForwardKinematics(self._model, self._data, self._q)
+        place: pin.SE3 = self._data.oMf[self._frames[name]]
+        return place.copy()  # the next call overwrites the original
 
     def _in_frame(self, frame: int, q: FloatArray) -> pin.SE3:
         """Return the pose of the torso in a frame."""

@@ -1,12 +1,11 @@
 """ALRobotPosture: motions to postures, and detection of the present posture."""
 
-from collections.abc import Mapping
 from concurrent.futures import Future
 from functools import partial
 
 import numpy as np
 
-from nao_testbed.experiments.server.naoqi.motion.curves import PEAK, Timed, through
+from nao_testbed.experiments.server.naoqi.motion.curves import arriving_together
 from nao_testbed.experiments.server.naoqi.motion.engine import (
     MotionTask,
     check_fraction,
@@ -14,7 +13,6 @@ from nao_testbed.experiments.server.naoqi.motion.engine import (
 from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.experiments.server.naoqi.served_robot import failed, finish, on_cancel
 from nao_testbed.experiments.server.naoqi.service import ALService, Blocks, ended
-from nao_testbed.models import UnknownName
 
 PLANNED = 0.2
 """Fraction of a joint's maximum speed at speed 1, low enough to keep the balance."""
@@ -37,20 +35,6 @@ NAOQI_POSTURES = (
     "Stand",
     "StandInit",
     "StandZero",
-)
-FAMILIES = (
-    "Standing",
-    "Crouching",
-    "Sitting",
-    "SittingOnChair",
-    "LyingBelly",
-    "LyingBack",
-    "LyingLeft",
-    "LyingRight",
-    "Belly",
-    "Back",
-    "Left",
-    "Right",
 )
 FAMILY_OF_STATE = {
     "Stand": "Standing",
@@ -121,13 +105,8 @@ class Postures:
             name: name of the posture.
             speed: fraction in ]0, 1].
             straight: True: as fast as the joints can, regardless of balance.
-
-        Raises:
-            UnknownName: the posture does not exist.
         """
         robot = self._served.robot
-        if name not in robot.postures:
-            raise UnknownName("Posture", name, self.names, "the robot")
         goal = robot.posture(name)
         fell = self.has_fallen() and not self._served.is_recorded
         is_on_feet = fell or self._served.body.state in ON_FEET
@@ -138,23 +117,15 @@ class Postures:
         user = stiffness.user
         stiffness.set_user(np.where(user <= 0.0, 1.0, user))
         scale = speed if straight else speed * PLANNED
-        index = robot.joint_index
-
-        def plan(start: Mapping[str, float]) -> dict[str, Timed]:
-            ways = {
-                j: abs(float(goal.angles[index(j)]) - a)
-                / (scale * robot.joints[index(j)].max_velocity)
-                for j, a in start.items()
-            }
-            least_s = PICK_UP_S if fell else 0.1 if straight else MIN_S
-            length_s = max(PEAK * max(ways.values()), least_s)
-            return {
-                j: through(a, [length_s], [float(goal.angles[index(j)])])
-                for j, a in start.items()
-            }
-
+        least_s = PICK_UP_S if fell else 0.1 if straight else MIN_S
+        joints = self._parts.body.body
+        goals = {j: float(goal.angles[robot.joint_index(j)]) for j in joints}
+        speeds = {j: scale * self._parts.body.max_speed(j) for j in joints}
         task = self._parts.motion.begin(
-            client, "goToPosture", self._parts.body.body, plan
+            client,
+            "goToPosture",
+            joints,
+            lambda start: arriving_together(start, goals, speeds, least_s),
         )
         self._going = task
         result: Blocks = Future()
@@ -224,10 +195,6 @@ class ALRobotPosture(ALService):
     def getPostureFamily(self) -> str:
         """Return the family of the present posture."""
         return self._parts.get(Postures).family()
-
-    def getPostureFamilyList(self) -> list[str]:
-        """Return the families."""
-        return list(FAMILIES)
 
     def stopMove(self) -> None:
         """Stop the motion to a posture."""

@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from math import pi, sin
 from typing import Any
 
+from nao_testbed.experiments.server.naoqi.arguments import known
 from nao_testbed.experiments.server.naoqi.motion.curves import Timed
 from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
-from nao_testbed.models import BadInput, UnknownName
 
 CHAINS = ("Body", "Legs", "Arms", "LArm", "RArm", "Head")
-ARMS = ("Arms", "LArm", "RArm")
 BREATH_RAD = {
     "LShoulderPitch": 0.03,
     "RShoulderPitch": 0.03,
@@ -34,12 +33,11 @@ class MotionSettings:
         self.breath = dict.fromkeys(CHAINS, False)
         self.breath_config = {"Bpm": 12.0, "Amplitude": 0.5}
         self.move_arms = {"LArm": True, "RArm": True}
-        self.whole_body = False
         self._breathing: Any = None
 
     def set_breath(self, client: str, chain: str, *, is_on: bool) -> None:
         """Enable or disable the sway of arms and head."""
-        check_chain(chain, CHAINS)
+        known("Chain", chain, CHAINS, "this call")
         for name in CHAINS if chain == "Body" else (chain,):
             self.breath[name] = is_on
         if chain == "Arms":
@@ -90,24 +88,3 @@ class MotionSettings:
 
 def _sway(middle: float, size: float, rate: float) -> Any:
     return lambda time_s: middle + size * sin(rate * time_s)
-
-
-def check_chain(chain: str, known: tuple[str, ...]) -> None:
-    """Reject the name of an unknown chain.
-
-    Raises:
-        UnknownName: the chain is not known.
-    """
-    if chain not in known:
-        raise UnknownName("Chain", chain, known, "this call")
-
-
-def check_range(what: str, value: float, least: float, most: float) -> float:
-    """Return a value within its range.
-
-    Raises:
-        BadInput: the value is out of range.
-    """
-    if not least <= value <= most:
-        raise BadInput(f"{what} is {value:g}; give {least:g} to {most:g}.")
-    return value

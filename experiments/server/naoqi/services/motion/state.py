@@ -2,18 +2,16 @@
 
 from typing import Any
 
-from nao_testbed.experiments.server.naoqi.arguments import Value, text
+from nao_testbed.experiments.server.naoqi.arguments import Value, pairs
 from nao_testbed.experiments.server.naoqi.memory.memory_keys import PREFIX
-from nao_testbed.experiments.server.naoqi.service import ALService
+from nao_testbed.experiments.server.naoqi.service import ALService, SharedPart
 from nao_testbed.experiments.server.naoqi.services.motion.settings import MotionSettings
-from nao_testbed.models import BadInput
-
-CYCLE_MS = 20
-"""Cycle of the stiffness controller, in ms."""
 
 
 class BodyState(ALService):
     """Methods of ALMotion about the state of the body."""
+
+    _settings = SharedPart(MotionSettings)
 
     def getBodyNames(self, name: str) -> list[str]:
         """Return the joints of a chain or collection; the chains for Chains."""
@@ -55,28 +53,11 @@ class BodyState(ALService):
             lines.append(f"Warning, {count} times: {said}")
         return "\n".join(lines) + "\n"
 
-    def getMotionCycleTime(self) -> int:
-        """Return the cycle in ms."""
-        return CYCLE_MS
-
-    def getRobotConfig(self) -> list[list[Any]]:
-        """Return names and values of the robot's configuration."""
-        names = ["Model Type", "Head Version", "Body Version", "Laser", "Legs", "Arms"]
-        body = self._parts.body
-        legs, arms = ("LLeg" in body.chains), ("LArm" in body.chains)
-        return [names, ["naoH25", "VERSION_50", "VERSION_50", False, legs, arms]]
-
     def setMotionConfig(self, config: Value) -> None:
         """Store settings; none has an effect on a standing robot."""
-        if not isinstance(config, list):
-            raise BadInput("config is not a list; give [[name, value], ...].")
-        settings = self._parts.get(MotionSettings)
-        for pair in config:
-            if not isinstance(pair, list) or len(pair) != 2:
-                raise BadInput(f"{pair!r} is not a pair; give [[name, value], ...].")
-            settings.config[text(pair[0])] = pair[1]
+        self._settings.config.update(pairs("config", config))
         self._client.pretended["ALMotion.setMotionConfig"] += 1
 
     def getMotionConfig(self) -> list[list[Any]]:
         """Return the stored settings."""
-        return [[k, v] for k, v in self._parts.get(MotionSettings).config.items()]
+        return [[k, v] for k, v in self._settings.config.items()]

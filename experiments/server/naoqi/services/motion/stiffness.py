@@ -5,12 +5,17 @@ from concurrent.futures import Future
 
 import numpy as np
 
-from nao_testbed.experiments.server.naoqi.arguments import Names, Numbers, Value
+from nao_testbed.experiments.server.naoqi.arguments import (
+    Names,
+    Numbers,
+    Value,
+    in_range,
+)
 from nao_testbed.experiments.server.naoqi.motion.curves import through
-from nao_testbed.experiments.server.naoqi.served_robot import failed, on_cancel
-from nao_testbed.experiments.server.naoqi.service import ALService, Blocks, ended
+from nao_testbed.experiments.server.naoqi.served_robot import answered, failed, finish
+from nao_testbed.experiments.server.naoqi.service import Blocks, ended
 from nao_testbed.experiments.server.naoqi.services.motion.heat_effect import HeatEffect
-from nao_testbed.experiments.server.naoqi.services.motion.joints import paths_of
+from nao_testbed.experiments.server.naoqi.services.motion.joints import Joints, paths_of
 from nao_testbed.experiments.server.naoqi.services.motion.postures import Postures
 from nao_testbed.models import BadInput
 
@@ -18,7 +23,7 @@ REST_SPEED = 0.5
 """Speed of the motion to the rest posture, as a fraction."""
 
 
-class Stiffness(ALService):
+class Stiffness(Joints):
     """Methods of ALMotion about stiffness."""
 
     def setStiffnesses(self, names: Names, stiffnesses: Numbers) -> None:
@@ -41,7 +46,8 @@ class Stiffness(ALService):
         joints = self._parts.body.joints(names)
         paths = paths_of(joints, stiffnessLists, timeLists, "stiffnesses")
         for values, _ in paths.values():
-            _check(values)
+            for value in values:
+                in_range("stiffness", value, 0.0, 1.0)
         user, index = self._served.stiffness.user, self._served.robot.joint_index
         curves = {
             joint: through(float(user[index(joint)]), times, values)
@@ -57,8 +63,7 @@ class Stiffness(ALService):
             now = {j: min(max(c.curve(time_s), 0.0), 1.0) for j, c in curves.items()}
             self._stiffen(now)
             if time_s >= length_s:
-                if not done.done():
-                    done.set_result(None)
+                finish(done)
             else:
                 self._served.after(2 * self._served.tick_s, go_on)
 
@@ -75,22 +80,17 @@ class Stiffness(ALService):
         joints = self._parts.body.body
         self._stiffen(dict.fromkeys(joints, 1.0))
         postures = self._parts.get(Postures)
-        result: Blocks = Future()
 
-        def finish(done: Blocks) -> None:
+        def woken(done: Blocks) -> bool:
             went_well = not failed(done) and bool(done.result())
             memory.raise_event("ALMotion/Stiffness/wakeUpFinished", value=went_well)
             memory.raise_event("robotIsWakeUp", value=went_well)
-            if not result.done():
-                result.set_result(went_well)
+            return went_well
 
         if postures.family() == "Standing" or (was_awake and not postures.has_fallen()):
-            finish(ended(value=True))
-        else:
-            going = postures.go(self._client.name, "StandInit", REST_SPEED)
-            going.add_done_callback(finish)
-            on_cancel(result, going.cancel)
-        return result
+            return ended(woken(ended(value=True)))
+        going = postures.go(self._client.name, "StandInit", REST_SPEED)
+        return answered(going, woken)
 
     def rest(self, chain: str = "Body") -> Blocks:
         """Move to Crouch and remove all stiffness; for a chain, only the latter."""
@@ -101,7 +101,6 @@ class Stiffness(ALService):
         memory = self._parts.memory
         memory.raise_event("ALMotion/Stiffness/restStarted", value=True)
         going = self._parts.get(Postures).go(self._client.name, "Crouch", REST_SPEED)
-        result: Blocks = Future()
 
         def limp(done: Blocks) -> None:
             if done.cancelled():
@@ -109,12 +108,8 @@ class Stiffness(ALService):
             self._stiffen(dict.fromkeys(joints, 0.0))
             memory.raise_event("ALMotion/Stiffness/restFinished", value=True)
             memory.raise_event("robotIsWakeUp", value=False)
-            if not result.done():
-                result.set_result(None)
 
-        going.add_done_callback(limp)
-        on_cancel(result, going.cancel)
-        return result
+        return answered(going, limp)
 
     def robotIsWakeUp(self) -> bool:
         """Return true if the legs are stiff."""
@@ -130,7 +125,22 @@ class Stiffness(ALService):
         """Return true if the stiffness controller is enabled."""
         return self._served.stiffness.is_on
 
+    def openHand(self, handName: str) -> Blocks:
+        """Open a hand, and wait; then remove its motor's stiffness."""
+        return self._hand(handName, 1.0)
+
+    def closeHand(self, handName: str) -> Blocks:
+        """Close a hand, and wait; then remove its motor's stiffness."""
+        return self._hand(handName, 0.0)
+
     # -- internals ---------------------------------------------------------------------
+
+    def _hand(self, name: str, opening: float) -> Blocks:
+        if name not in {"LHand", "RHand"}:
+            raise BadInput(f"hand is {name!r}; give LHand or RHand.")
+        self._stiffen({name: 1.0})
+        moving = self.angleInterpolationWithSpeed([name], opening, 1.0)
+        return answered(moving, lambda _: self._stiffen({name: 0.0}))
 
     def _is_awake(self) -> bool:
         body = self._parts.body
@@ -139,7 +149,8 @@ class Stiffness(ALService):
         return bool((allowed[body.indices(list(legs))] > 0.0).all())
 
     def _stiffen(self, values: Mapping[str, float]) -> None:
-        _check(list(values.values()))
+        for value in values.values():
+            in_range("stiffness", value, 0.0, 1.0)
         with self._served.access():
             stiffness = self._served.stiffness
             user = stiffness.user
@@ -157,9 +168,3 @@ class Stiffness(ALService):
         memory = self._parts.memory
         if memory.find("BodyStiffnessChanged") != level:
             memory.raise_event("BodyStiffnessChanged", level)
-
-
-def _check(values: list[float]) -> None:
-    for value in values:
-        if not 0.0 <= value <= 1.0:
-            raise BadInput(f"stiffness is {value:g}; give 0 to 1.")

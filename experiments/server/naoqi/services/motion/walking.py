@@ -6,15 +6,17 @@ raise the event of a walk that could not start. The robot is never teleported.
 
 from typing import Any
 
-from nao_testbed.experiments.server.naoqi.arguments import Value, number
+from nao_testbed.experiments.server.naoqi.arguments import (
+    Value,
+    in_range,
+    known,
+    number,
+)
 from nao_testbed.experiments.server.naoqi.motion.poses import yaw_of
-from nao_testbed.experiments.server.naoqi.service import ALService, Blocks
+from nao_testbed.experiments.server.naoqi.service import ALService, Blocks, SharedPart
 from nao_testbed.experiments.server.naoqi.services.motion.kinematics import Kinematics
 from nao_testbed.experiments.server.naoqi.services.motion.postures import Postures
-from nao_testbed.experiments.server.naoqi.services.motion.settings import (
-    MotionSettings,
-    check_chain,
-)
+from nao_testbed.experiments.server.naoqi.services.motion.settings import MotionSettings
 from nao_testbed.models import BadInput
 
 STEPS = {
@@ -32,6 +34,8 @@ STEP_COLUMN = {"Default": 0, "Min": 1, "Max": 2}
 
 class Walking(ALService):
     """Methods of ALMotion about walking."""
+
+    _kinematics, _settings = SharedPart(Kinematics), SharedPart(MotionSettings)
 
     def moveTo(self, *args: Value) -> bool:
         """Return false at once: the robot does not walk; true for distance zero."""
@@ -52,8 +56,7 @@ class Walking(ALService):
         """Raise the event ALMotion/MoveFailed: no walk starts."""
         del moveConfig
         for value in (x, y, theta):
-            if not -1.0 <= value <= 1.0:
-                raise BadInput(f"a fraction of the speed is {value:g}; give -1 to 1.")
+            in_range("a fraction of the speed", value, -1.0, 1.0)
         self._fail_to_walk("moveToward", x, y, theta)
 
     def moveInit(self) -> Blocks:
@@ -63,7 +66,7 @@ class Walking(ALService):
     def getRobotPosition(self, useSensors: bool) -> list[float]:
         """Return the position of the robot in the world, x and y in m, yaw in rad."""
         del useSensors
-        pose = self._parts.get(Kinematics).base_in_world()
+        pose = self._kinematics.base_in_world()
         x, y, _ = pose.translation
         return [float(x), float(y), yaw_of(pose.rotation)]
 
@@ -73,26 +76,25 @@ class Walking(ALService):
 
     def getMoveConfig(self, config: str) -> list[list[Any]]:
         """Return the published table: Max, Min or Default."""
-        check_chain(config, tuple(STEP_COLUMN))
+        known("Name", config, tuple(STEP_COLUMN), "this call")
         column = STEP_COLUMN[config]
         return [[name, values[column]] for name, values in STEPS.items()]
 
     def setMoveArmsEnabled(self, leftArmEnabled: bool, rightArmEnabled: bool) -> None:
         """Store whether arms swing while walking."""
-        arms = self._parts.get(MotionSettings).move_arms
+        arms = self._settings.move_arms
         arms["LArm"], arms["RArm"] = leftArmEnabled, rightArmEnabled
         self._client.pretended["ALMotion.setMoveArmsEnabled"] += 1
 
     def getMoveArmsEnabled(self, chainName: str = "Arms") -> bool:
         """Return the stored switch for swinging arms."""
-        arms = self._parts.get(MotionSettings).move_arms
-        check_chain(chainName, (*arms, "Arms"))
+        arms = self._settings.move_arms
+        known("Name", chainName, (*arms, "Arms"), "this call")
         return all(arms.values()) if chainName == "Arms" else arms[chainName]
 
     def getFootSteps(self) -> list[Any]:
         """Return the poses of the feet, x, y and yaw, without future steps."""
-        kinematics = self._parts.get(Kinematics)
-        feet = [kinematics.foot_in_world(leg) for leg in ("LLeg", "RLeg")]
+        feet = [self._kinematics.foot_in_world(leg) for leg in ("LLeg", "RLeg")]
         return [feet, [], []]
 
     def setWalkTargetVelocity(

@@ -10,10 +10,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nao_testbed.experiments.server.naoqi.arguments import Value, flag, number, text
+from nao_testbed.experiments.server.naoqi.arguments import (
+    Value,
+    flag,
+    known,
+    number,
+    text,
+)
 from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.experiments.server.naoqi.service import ALService
-from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models import BadInput
 
 MAX_LETTERS = 60
 """Maximum length of a text."""
@@ -67,10 +73,7 @@ class StoredSetting:
             raise BadInput(f"it takes {n} arguments, not {len(args)}.")
         if not self.names:
             return ""
-        name = text(args[0])
-        if name not in self.names:
-            raise UnknownName("Name", name, self.names, self.service)
-        return name
+        return known("Name", text(args[0]), self.names, self.service)
 
     def below(self, name: str) -> list[str]:
         """Return the names that a name stands for."""
