@@ -37,6 +37,9 @@ def exported(service: ALService) -> object:
         _KINDS[service.NAME] = kind
     found = kind()
     found.served_by = service
+    for name, signature in service.SIGNALS.items():
+        setattr(found, name, qi.Signal(signature))
+    service.emit = lambda signal, *values: getattr(found, signal)(*values)
     return found
 
 

@@ -28,12 +28,7 @@ from nao_testbed.controllers.arbitration.events import Event, Executed
 from nao_testbed.controllers.arbitration.manager.front import LedgerFront
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
-from nao_testbed.controllers.arbitration.policies import (
-    Answer,
-    AnswerKind,
-    CallbackOnDemand,
-    Lock,
-)
+from nao_testbed.controllers.arbitration.policies import Lock, StopOnDemand
 from nao_testbed.controllers.arbitration.requests import (
     Owner,
     Request,
@@ -292,7 +287,7 @@ class ServedRobot:
         """
         ledger = self.body.ledger
         if not ledger.knows(name):
-            policy = CallbackOnDemand(function=_should_yield) if yields else Lock()
+            policy = StopOnDemand() if yields else Lock()
             owner = Owner(
                 name=name, parent=parent, priority=CLIENT_PRIORITY, policy=policy
             )
@@ -428,10 +423,6 @@ class ServedRobot:
                 save_sound(self.body.sim.speaker, self._folder, self.body.time_s)
         finally:
             self.setup.close()
-
-
-def _should_yield(_: object) -> Answer:
-    return Answer(kind=AnswerKind.YIELD)
 
 
 def finish(future: Future[Any], value: object = None) -> None:

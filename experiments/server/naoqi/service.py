@@ -7,7 +7,7 @@ simulated time.
 """
 
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -37,11 +37,7 @@ class NotSimulated(BadInput):
 
 
 def check_room(table: Collection[Any], name: Any, what: str) -> None:
-    """Check that a table that programs fill has a name, or room for it.
-
-    Raises:
-        BadInput: it has `MAX_NAMES`.
-    """
+    """Refuse another name in a table of programs that has `MAX_NAMES`."""
     if len(table) >= MAX_NAMES and name not in table:
         raise BadInput(f"there are already {len(table)} {what}; use or remove those.")
 
@@ -84,6 +80,8 @@ class ALService:
 
     NAME = ""
     """Name of the service for clients."""
+    SIGNALS: Mapping[str, str] = {}
+    """Signals for clients by name, with their signatures."""
     HIDDEN: tuple[str, ...] = ()
     """Its methods for clients whose names begin with an underscore."""
 
@@ -93,6 +91,8 @@ class ALService:
         self._parts = client.parts
         self._served: ServedRobot = client.parts.served
         self._begun: dict[int, Blocks] = {}
+        self.emit: Callable[..., object] = lambda signal, *values: None  # noqa: ARG005
+        """Function that emits a signal by name, once the service is exported."""
 
     def _call(self, method: str, args: tuple[object, ...]) -> object:
         """Validate the arguments, and call a method.

@@ -34,17 +34,18 @@ TILT_S = 2.0
 is off by 1.4° at most; with the 0.5 s of `smart` by 3.2°, by the accelerometer alone by
 36°."""
 SIDES = {"L": "Left", "R": "Right"}
-_CONSTANTS = json.loads(Path(__file__).with_name("constants.json").read_text("utf-8"))
-TOUCHES: Mapping[str, str] = _CONSTANTS["events of touch sensors"]
+CONSTANTS = json.loads(Path(__file__).with_name("constants.json").read_text("utf-8"))
+"""Published names with their values, by topic."""
+TOUCHES: Mapping[str, str] = CONSTANTS["events of touch sensors"]
 """Touch sensor to its event. A touch (`Disturbance.touch`), or a program, raises the
 event with 1 or 0, and the key of the sensor has this value."""
 TOUCH_CHANGED = "TouchChanged"
 FIRST_VALUES: Mapping[str, Any] = {
     **dict.fromkeys(TOUCHES.values(), 0.0),
-    **_CONSTANTS["first values of events"],
+    **CONSTANTS["first values of events"],
 }
 """Values of the events before they are first raised, of a robot that stands awake."""
-CONFIG: Mapping[str, str] = _CONSTANTS["equipment"]
+CONFIG: Mapping[str, str] = CONSTANTS["equipment"]
 """Equipment of the robot, a NAO V5."""
 WRAP = 1 << 31
 """Range of the device manager's clock, in ms."""

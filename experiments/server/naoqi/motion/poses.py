@@ -48,10 +48,13 @@ def of_six(values: Sequence[float]) -> pin.SE3:
 def path_through(
     start: pin.SE3, points: list[pin.SE3], then: list[float], size: int, absolute: bool
 ) -> PosePath:
-    """Return times in s and poses of a path, from its start at 0 s."""
+    """Return times in s and poses of a path, from its start at 0 s.
+
+    Relative points are changes of the start, as in the official samples.
+    """
     way = [(0.0, start)]
     for point, time_s in zip(points, then, strict=True):
-        goal = point if absolute else _moved(way[-1][1], point, size)
+        goal = point if absolute else _moved(start, point, size)
         way.append((time_s, goal))
     return way
 

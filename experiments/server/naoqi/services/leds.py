@@ -114,11 +114,7 @@ class Leds:
         )
 
     def spots(self, name: str) -> tuple[Spot, ...]:
-        """Return the channels of a name.
-
-        Raises:
-            UnknownName: the LED or group does not exist.
-        """
+        """Return the channels of a LED or group, which must exist."""
         found = self.own.get(name) or self.names.get(name.removeprefix(PREFIX))
         if found is None:
             raise UnknownName("LED", name, [*self.names, *self.own], "the robot")
@@ -375,9 +371,5 @@ def _seconds(duration: float) -> float:
 
 
 def _n_steps(duration: float, step_s: float) -> int:
-    """Return the number of steps of a pattern.
-
-    Raises:
-        BadInput: the pattern has more than `MAX_STEPS`.
-    """
+    """Return the number of steps of a pattern, at most `MAX_STEPS`."""
     return ceil(in_range("duration in s", duration, 0.0, MAX_STEPS * step_s) / step_s)

@@ -12,7 +12,7 @@ from nao_testbed.controllers.schemas.library.common import needs_of_command
 from nao_testbed.controllers.transmitter.commands.order import OutputSet, PlacedOrder
 from nao_testbed.experiments.server.naoqi.arguments import Value, known
 from nao_testbed.experiments.server.naoqi.memory.memory_keys import CONFIG
-from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
+from nao_testbed.experiments.server.naoqi.naoqi_client import NaoqiClient, Parts
 from nao_testbed.experiments.server.naoqi.served_robot import (
     ServedRobot,
     fail,
@@ -137,14 +137,12 @@ class Programs:
         self.defaults: list[str] = []
         self.running: dict[str, ClientOrder] = {}
         self.life = "disabled"
+        self.services: list[ALService] = []
+        """Services that emit the signals of behaviours, one for each client."""
         parts.served.each_slot.append(lambda tick, _: self._step(tick))
 
     def check(self, name: str) -> str:
-        """Return the name of an installed behaviour.
-
-        Raises:
-            UnknownName: no behaviour has this name.
-        """
+        """Return the name of a behaviour, which must be installed."""
         return known("Behavior", name, self.installed, "the robot")
 
     def start(self, client: str, name: str) -> ClientOrder:
@@ -161,7 +159,8 @@ class Programs:
             owner, what = f"{client}/behavior {name}", f"behavior {name!r}"
             one = ClientOrder(self._served, owner, name, needs, what)
             self.running[name] = one
-            one.done.add_done_callback(lambda _: self._ended(name))
+            one.started.add_done_callback(lambda _: self._started(one, name))
+            one.done.add_done_callback(lambda done: self._ended(name, done))
             self._raise_event()
             return one
 
@@ -174,9 +173,20 @@ class Programs:
         for one in list(self.running.values()):
             one.step(tick)
 
-    def _ended(self, name: str) -> None:
+    def _started(self, one: ClientOrder, name: str) -> None:
+        if one.has_begun:
+            self._emit("behaviorStarted", name)
+
+    def _ended(self, name: str, done: Blocks) -> None:
         del self.running[name]
         self._raise_event()
+        if not done.cancelled() and (error := done.exception()) is not None:
+            self._emit("behaviorFailed", name, "", str(error))
+        self._emit("behaviorStopped", name)
+
+    def _emit(self, signal: str, *values: object) -> None:
+        for service in list(self.services):
+            service.emit(signal, *values)
 
     def _raise_event(self) -> None:
         self._parts.memory.raise_event("BehaviorsRun", list(self.running))
@@ -186,7 +196,19 @@ class ALBehaviorManager(ALService):
     """Starts and stops the robot's behaviours: the commands of its library."""
 
     NAME = "ALBehaviorManager"
+    SIGNALS = {  # noqa: RUF012
+        "behaviorStarted": "(s)",
+        "behaviorStopped": "(s)",
+        "behaviorFailed": "(sss)",
+    }
     _programs = SharedPart(Programs)
+
+    def __init__(self, client: NaoqiClient) -> None:
+        """Emit the signals of all behaviours to the client."""
+        super().__init__(client)
+        services = self._programs.services
+        services.append(self)
+        client.on_leave.append(lambda: services.remove(self))
 
     def getInstalledBehaviors(self) -> list[str]:
         """Return all behaviours."""

@@ -85,11 +85,7 @@ class _Extractor(ALService):
         subscribers[self.NAME, name] += 1
 
     def unsubscribe(self, name: str) -> None:
-        """End a subscription.
-
-        Raises:
-            BadInput: no subscription has this name.
-        """
+        """End a subscription, which must exist."""
         subscribers = self._senses.subscribers
         if not subscribers[self.NAME, name]:
             raise BadInput(f"{name!r} has not subscribed to {self.NAME}.")

@@ -329,15 +329,21 @@ def test_owner_is_called_and_may_release(nao: Any) -> None:
 
 
 def test_behaviour_of_the_robot_runs_until_it_ends(nao: Any) -> None:
-    names, running, unknown = nao.run("""
+    names, running, unknown, signals = nao.run("""
         manager = session.service("ALBehaviorManager")
+        signals = []
+        manager.behaviorStarted.connect(lambda name: signals.append("begun " + name))
+        manager.behaviorStopped.connect(lambda name: signals.append("ended " + name))
         posture.goToPosture("StandInit", 1.0)
         names = manager.getInstalledBehaviors()
         future = manager.runBehavior("blink", _async=True)
         future.value()
+        while len(signals) < 2:
+            time.sleep(0.01)
         tell([names, manager.getRunningBehaviors(),
-              refused(lambda: manager.runBehavior("fly"))])
+              refused(lambda: manager.runBehavior("fly")), sorted(signals)])
     """)
+    assert signals == ["begun blink", "ended blink"]
     assert "say hello and wave" in names
     assert running == []
     assert "fly" in unknown

@@ -15,6 +15,7 @@ from nao_testbed.experiments.server.naoqi.arguments import Names, Numbers, Signa
 from nao_testbed.experiments.server.naoqi.memory.memory_keys import PREFIX
 from nao_testbed.experiments.server.naoqi.naoqi_client import NaoqiClient
 from nao_testbed.experiments.server.naoqi.services.dcm import Dcm
+from nao_testbed.experiments.server.naoqi.services.programs import Programs
 from nao_testbed.experiments.server.naoqi.services.sensors import NEAR_M
 from nao_testbed.experiments.server.naoqi.services.table import SERVICES
 from nao_testbed.models import BadInput, UnknownName
@@ -335,6 +336,31 @@ def test_message_of_a_missing_key_is_short(world: InProcess) -> None:
         with pytest.raises(BadInput, match=r"there is no .*key 'xxx") as caught:
             memory(method, "x" * 1000)
         assert len(str(caught.value)) < 150
+
+
+def test_words_are_events_while_a_text_is_spoken(world: InProcess) -> None:
+    said = world.ask("ALTextToSpeech")("say", "hello, big world")
+    while not said.done():
+        world.run(0.1)
+    history = world.parts.memory.history("ALTextToSpeech/CurrentWord")
+    words, times = zip(*history[1:], strict=True)
+    assert words == ("hello,", "big", "world")
+    assert np.all(np.diff(times) > 0.1)
+
+
+def test_behaviours_emit_signals(world: InProcess) -> None:
+    kind = next(one for one in SERVICES if one.NAME == "ALBehaviorManager")
+    client = NaoqiClient(world.parts, 60, "test")
+    manager, got = kind(client), list[tuple[object, ...]]()
+    manager.emit = lambda *signal: got.append(signal)
+    begun = world.ask("ALBehaviorManager")("startBehavior", "blink")
+    while not begun.done():
+        world.run(0.02)
+    assert got == [("behaviorStarted", "blink")]
+    world.ask("ALBehaviorManager")("stopBehavior", "blink")
+    assert got[1:] == [("behaviorStopped", "blink")]
+    client.leave()
+    assert manager not in world.parts.get(Programs).services
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_unstimulated_sensors_return_their_rest_values(nao: Any) -> None:
     """)
     assert all(distance > 0.2 for distance in distances)
     assert touched == []
-    assert subscribers == ["me"]
+    assert "me" in subscribers, "others may have subscribed before"
     assert "me" in unknown
 
 

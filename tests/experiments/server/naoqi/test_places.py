@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nao_testbed.experiments.server.naoqi.motion.poses import of_six, path_through
 from nao_testbed.models import TestbedError
 from tests.experiments.server.naoqi.in_process import InProcess
 
@@ -50,6 +51,16 @@ def shared() -> Iterator[Nao]:
 def nao(shared: Nao) -> Nao:
     shared.stand()
     return shared
+
+
+def test_relative_points_of_a_path_are_changes_of_its_start() -> None:
+    start = of_six([0.1, 0.0, 0.2, 0.0, 0.0, 0.0])
+    changes = [of_six([0.0, y, 0.0, 0.0, 0.0, 0.0]) for y in (0.04, -0.04, 0.0)]
+    for size in (6, 16):
+        way = path_through(start, changes, [1.0, 2.0, 3.0], size, absolute=False)
+        assert [time_s for time_s, _ in way] == [0.0, 1.0, 2.0, 3.0]
+        across = [pose.translation[1] for _, pose in way]
+        assert across == pytest.approx([0.0, 0.04, -0.04, 0.0])
 
 
 @pytest.mark.slow

@@ -44,11 +44,7 @@ class Sounds:
         self.numbers = itertools.count(1)
 
     def file(self, number_: int) -> tuple[str, float]:
-        """Return path and length of a loaded file.
-
-        Raises:
-            UnknownName: no file has this number.
-        """
+        """Return path and length of a file, which must be loaded."""
         known("File number", str(number_), [*map(str, self.files)], "the player")
         return self.files[number_]
 

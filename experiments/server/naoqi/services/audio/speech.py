@@ -2,12 +2,18 @@
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from nao_testbed.controllers.schemas.library.common import speaker_of
 from nao_testbed.controllers.transmitter.commands.order import OutputSet
+from nao_testbed.controllers.transmitter.speech.syllable_voice import (
+    SYLLABLE_S,
+    syllables_of,
+)
 from nao_testbed.experiments.server.naoqi.arguments import Value, in_range, known
+from nao_testbed.experiments.server.naoqi.memory.memory_keys import CONSTANTS
 from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.experiments.server.naoqi.served_robot import failed
 from nao_testbed.experiments.server.naoqi.service import ALService, Blocks, SharedPart
@@ -20,16 +26,7 @@ MARK = re.compile(r"\\mrk=(\d+)\\")
 GESTURE = re.compile(r"\^[a-zA-Z]+\([^)]*\)|\^(?:stop|mode|call)?")
 LANGUAGES = ("English", "French")
 VOICES = ("syllables",)
-USUAL = {
-    "pitchShift": 0.0,
-    "doubleVoice": 0.0,
-    "doubleVoiceLevel": 0.0,
-    "doubleVoiceTimeShift": 0.0,
-    "speed": 100.0,
-    "defaultVoiceSpeed": 100.0,
-    "pitch": 100.0,
-    "volume": 100.0,
-}
+USUAL: Mapping[str, float] = CONSTANTS["parameters of the voice"]
 """Parameters of the voice with their defaults."""
 BODY_LANGUAGE = ("disabled", "random", "contextual")
 """Modes of the gestures of a speaking robot, by number."""
@@ -104,6 +101,7 @@ class Speech:
                     self._raise("Status", [number, "started"])
                     self._raise("TextStarted", True)
                     self._raise("CurrentSentence", said)
+                    self._raise_words(one, said)
                     for mark in marks:
                         self._raise("CurrentBookMark", mark)
 
@@ -121,6 +119,18 @@ class Speech:
             one.started.add_done_callback(begun)
             one.done.add_done_callback(ended)
         return one.done
+
+    def _raise_words(self, one: ClientOrder, said: str) -> None:
+        """Raise CurrentWord for each word while a text is spoken, by its syllables."""
+
+        def word(said: str) -> None:
+            if one in self._waiting:
+                self._raise("CurrentWord", said)
+
+        time_s = 0.0
+        for token in said.split():
+            self._served.after(time_s, partial(word, token))
+            time_s += SYLLABLE_S * len(syllables_of(token))
 
     def stop_all(self) -> None:
         """Stop the present text, and remove the queued ones."""

@@ -110,11 +110,7 @@ class Video:
         return one
 
     def subscription(self, handle: str) -> CameraSubscription:
-        """Return a subscription.
-
-        Raises:
-            UnknownName: there is none with this handle.
-        """
+        """Return the subscription of a known handle."""
         handles = self.subscriptions
         return handles[known("Handle", handle, handles, "ALVideoDevice")]
 

@@ -98,12 +98,7 @@ class Kinematics:
         return np.array(served.seen.q if measured else served.commanded)
 
     def pose(self, name: str, frame: int, q: FloatArray) -> pin.SE3:
-        """Return the pose of a joint, chain, link or Torso in a frame.
-
-        Raises:
-            UnknownName: the part does not exist.
-            BadInput: the frame does not exist.
-        """
+        """Return the pose of a joint, chain, link or Torso in a frame that exists."""
         return self._in_frame(frame, q) * self._in_torso(name, q)
 
     def base_in_world(self) -> pin.SE3:

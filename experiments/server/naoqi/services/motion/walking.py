@@ -12,6 +12,7 @@ from nao_testbed.experiments.server.naoqi.arguments import (
     known,
     number,
 )
+from nao_testbed.experiments.server.naoqi.memory.memory_keys import CONSTANTS
 from nao_testbed.experiments.server.naoqi.motion.poses import yaw_of
 from nao_testbed.experiments.server.naoqi.service import ALService, Blocks, SharedPart
 from nao_testbed.experiments.server.naoqi.services.motion.kinematics import Kinematics
@@ -19,15 +20,7 @@ from nao_testbed.experiments.server.naoqi.services.motion.postures import Postur
 from nao_testbed.experiments.server.naoqi.services.motion.settings import MotionSettings
 from nao_testbed.models import BadInput
 
-STEPS = {
-    "MaxStepX": (0.040, 0.001, 0.080),
-    "MaxStepY": (0.140, 0.101, 0.160),
-    "MaxStepTheta": (0.349, 0.001, 0.524),
-    "MaxStepFrequency": (1.0, 0.0, 1.0),
-    "StepHeight": (0.020, 0.005, 0.040),
-    "TorsoWx": (0.0, -0.122, 0.122),
-    "TorsoWy": (0.0, -0.122, 0.122),
-}
+STEPS = CONSTANTS["settings of walking: default, minimum, maximum"]
 """Default, minimum and maximum, as published, for programs that read the table."""
 STEP_COLUMN = {"Default": 0, "Min": 1, "Max": 2}
 
