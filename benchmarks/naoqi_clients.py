@@ -4,17 +4,24 @@ Each client is a separate process. 50 times a second it reads the angles of all 
 (`ALMemory.getListData`) and commands one joint (`ALMotion.setAngles`). A cycle is late
 if its two calls end after the planned start of the next. `taskset -c 0` keeps the
 server and its clients on one core.
+
+`--blocks 6` compares one client in alternating blocks of `--seconds`: alone, beside 20
+clients that read and command ten times a second, and beside hostile calls and short
+connections, ten calls for each connection.
 """
 
 import argparse
+import itertools
 import json
 import multiprocessing
+import random
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -67,11 +74,117 @@ def run_client(url: str, client: int, seconds: float) -> ClientCycles:
         next_s = begin_s + (k + 1) * PERIOD_S
         late += ended_s > next_s
         time.sleep(max(0.0, next_s - ended_s))
-    median, p99 = np.percentile(1e3 * took_s, (50.0, 99.0)).round(1).tolist()
+    median, p99 = np.percentile(1e3 * took_s, (50.0, 99.0)).round(2).tolist()
     worst = round(1e3 * float(took_s.max()), 1)
     return ClientCycles(
         client=client, due=due, late=late, median_ms=median, p99_ms=p99, worst_ms=worst
     )
+
+
+OTHERS, OTHERS_S = 20, 0.1
+"""Number of other clients, and their period in s."""
+SIDE_BY_SIDE = 10
+"""Hostile calls that are sent together, for each short connection."""
+HOSTILE: list[Any] = [None, [], {}, "", "Body", "Nose", -1, 1e308, [None], [[[]]]]
+"""Arguments of hostile calls."""
+METHODS = ("setAngles", "angleInterpolation", "getAngles", "getPosition", "killTask")
+"""Called methods of ALMotion."""
+
+
+def work_beside(url: str, is_over: Any, counts: Any) -> None:
+    """Read and command as `OTHERS` clients until the end; count the cycles."""
+
+    def work(client: int) -> None:
+        session = qi.Session()
+        session.connect(url)
+        motion = session.service("ALMotion")
+        while not is_over.is_set():
+            motion.getAngles("Body", True)
+            motion.setAngles(JOINTS[client % len(JOINTS)], 0.05, 0.2)
+            with counts.get_lock():
+                counts[0] += 1
+            is_over.wait(OTHERS_S)
+
+    qi.logging.setLevel(qi.logging.FATAL)
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(OTHERS)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+
+
+def attack(url: str, is_over: Any, counts: Any) -> None:
+    """Send hostile calls and connect shortly until the end; count both."""
+    qi.logging.setLevel(qi.logging.FATAL)
+    rng, session = random.Random(1), qi.Session()
+    session.connect(url)
+    motion = session.service("ALMotion")
+    while not is_over.is_set():
+        calls = []
+        for _ in range(SIDE_BY_SIDE):
+            given = rng.choices(HOSTILE, k=rng.randrange(6))
+            with suppress(Exception):  # qi refuses some without sending them
+                calls.append(motion.call(rng.choice(METHODS), *given, _async=True))
+        for call in calls:
+            call.hasError()  # waits for the answer
+        short = qi.Session()
+        short.connect(url)
+        short.service("ALMemory").ping()
+        short.close()
+        counts[0] += SIDE_BY_SIDE
+        counts[1] += 1
+
+
+BESIDE: dict[str, Callable[[str, Any, Any], None] | None] = {
+    "alone": None,
+    "20 clients": work_beside,
+    "hostile": attack,
+}
+
+
+@contextmanager
+def company(
+    beside: Callable[..., None] | None, url: str, counts: Any
+) -> Iterator[None]:
+    """Run a function in another process, from its first counts to the end."""
+    if beside is None:
+        yield
+        return
+    spawn = multiprocessing.get_context("spawn")
+    is_over, before = spawn.Event(), counts[0]
+    other = spawn.Process(target=beside, args=(url, is_over, counts))
+    other.start()
+    while counts[0] < before + OTHERS and other.is_alive():
+        time.sleep(0.05)
+    yield
+    is_over.set()
+    other.join()
+
+
+def compare(blocks: int, seconds: float, folder: Path) -> dict[str, Any]:
+    """Return the answer times of a client in alternating blocks, by its company."""
+    spawn = multiprocessing.get_context("spawn")
+    medians: dict[str, list[float]] = {name: [] for name in BESIDE}
+    counts = {name: spawn.Array("q", 2) for name in BESIDE}
+    with start_server(folder) as (server, url):
+        time.sleep(SETTLE_S)
+        for name, beside in itertools.islice(
+            itertools.cycle(BESIDE.items()), blocks * len(BESIDE)
+        ):
+            with company(beside, url, counts[name]):
+                medians[name].append(run_client(url, 0, seconds).median_ms)
+        server.terminate()
+    base = np.array(medians["alone"])
+    ratios = {name: np.array(ms) / base for name, ms in medians.items()}
+    return {
+        name: {
+            "median_ms": round(float(np.median(medians[name])), 2),
+            "ratio": round(float(np.median(ratios[name])), 2),
+            "ratios": ratios[name].round(2).tolist(),
+            "counts": counts[name][:],
+        }
+        for name in BESIDE
+    }
 
 
 def size_of(pid: int) -> dict[str, float]:
@@ -144,6 +257,7 @@ def main() -> None:
     )
     parser.add_argument("--clients", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--blocks", type=int, default=0)
     asked = parser.parse_args()
     if asked.clients < 1:
         parser.error(f"--clients is {asked.clients}; give a whole number from 1 up.")
@@ -152,7 +266,10 @@ def main() -> None:
             f"--seconds is {asked.seconds}; give a number from 0.1 to {LONGEST_S:g}."
         )
     with tempfile.TemporaryDirectory() as folder:
-        found = measure(asked.clients, asked.seconds, Path(folder))
+        if asked.blocks > 0:
+            found = compare(asked.blocks, asked.seconds, Path(folder))
+        else:
+            found = measure(asked.clients, asked.seconds, Path(folder))
     print(json.dumps(found, indent=2))
 
 
