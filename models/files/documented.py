@@ -7,8 +7,8 @@ second for all forms, and only schemas and the documentation need the descriptio
 
 import ast
 import inspect
-import textwrap
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -48,14 +48,34 @@ def field_docs(form: type) -> Mapping[str, str]:
     return docs
 
 
-def _own_docs(form: type) -> dict[str, str]:
+def _own_docs(form: type) -> Mapping[str, str]:
     """Return the docstrings in the body of a class; empty without a source."""
+    return _docs_of_module(form.__module__).get(form.__qualname__, {})
+
+
+@cache
+def _docs_of_module(name: str) -> dict[str, dict[str, str]]:
+    """Return the field docstrings of each class of a module, nested ones too."""
     try:
-        lines, _ = inspect.getsourcelines(form)
-    except (OSError, TypeError):  # made by a function
+        tree = ast.parse(inspect.getsource(sys.modules[name]))
+    except (KeyError, OSError, TypeError):  # typed at a prompt, or built in
         return {}
-    (body,) = ast.parse(textwrap.dedent("".join(lines))).body
-    assert isinstance(body, ast.ClassDef)
+    return dict(_docs_below(tree, ""))
+
+
+def _docs_below(node: ast.AST, prefix: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the qualified name and field docstrings of each class below a node."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.ClassDef):
+            yield prefix + child.name, _docs_in(child)
+            yield from _docs_below(child, f"{prefix}{child.name}.")
+        elif isinstance(child, ast.FunctionDef):
+            yield from _docs_below(child, f"{prefix}{child.name}.<locals>.")
+        elif isinstance(child, ast.stmt):
+            yield from _docs_below(child, prefix)
+
+
+def _docs_in(body: ast.ClassDef) -> dict[str, str]:
     return {
         field.target.id: inspect.cleandoc(said.value.value)
         for field, said in pairwise(body.body)

@@ -7,12 +7,9 @@ Names and numbers come from the robot and the registries, sentences from the doc
 of the classes of the vocabulary.
 """
 
-import ast
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
-from itertools import pairwise
-from textwrap import dedent
 from typing import Any
 
 from rich.table import Table
@@ -26,6 +23,7 @@ from nao_testbed.experiments.scenarios.vocabulary.conditions import CONDITIONS
 from nao_testbed.experiments.scenarios.vocabulary.events import ACTIONS
 from nao_testbed.experiments.scenarios.vocabulary.expectations import EXPECTATIONS
 from nao_testbed.models import BadInput, Robot, UnknownName
+from nao_testbed.models.files.documented import field_docs
 
 Entry = Mapping[str, Any]
 Words = Mapping[str, list[dict[str, Any]]]
@@ -145,7 +143,7 @@ def _schema(name: str) -> dict[str, Any]:
     except BadInput as error:  # the package fails to load
         return {"name": name, "about": str(error), "parameters": [], "outputs": []}
     info = schema.info
-    made, abouts = info.parameters(), _field_abouts(info.parameters)
+    made, abouts = info.parameters(), field_docs(info.parameters)
     return {
         "name": name,
         "kind": schema.kind,
@@ -155,7 +153,7 @@ def _schema(name: str) -> dict[str, Any]:
             {
                 "name": one.name,
                 "default": _plain(getattr(made, one.name)),
-                "about": abouts.get(one.name, ""),
+                "about": " ".join(abouts.get(one.name, "").split()),
             }
             for one in fields(made)
         ],
@@ -175,26 +173,6 @@ def _settings(kind: type) -> dict[str, Any]:
     """Return the settings of a policy that a file can give, with their defaults."""
     parameters = inspect.signature(kind).parameters.values()
     return {one.name: one.default for one in parameters if not callable(one.default)}
-
-
-def _field_abouts(kind: type) -> dict[str, str]:
-    """Return the docstring below each field of a class whose source is available."""
-    found: dict[str, str] = {}
-    for one in reversed(kind.__mro__[:-1]):
-        try:
-            body = ast.parse(dedent(inspect.getsource(one))).body[0]
-        except (OSError, SyntaxError):  # defined dynamically
-            continue
-        for field, below in pairwise(
-            body.body if isinstance(body, ast.ClassDef) else ()
-        ):
-            match field, below:
-                case (
-                    ast.AnnAssign(target=ast.Name(id=name)),
-                    ast.Expr(value=ast.Constant(value=str(text))),
-                ):
-                    found[name] = " ".join(text.split())
-    return found
 
 
 def _plain(value: object) -> Any:
