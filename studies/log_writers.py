@@ -33,10 +33,13 @@ def motor_at(robot: Robot, joint: str) -> int:
 
 def torque(frame: Frame, robot: Robot, joint: str) -> FloatArray:
     """Return what the servo of a joint gives: of parallel motors, that of the joint."""
+    share = robot.servo_torques[motor_at(robot, joint)]
     of_motors = [
-        m.one_node.torque_constant * frame[f"current.{m.name}"] for m in robot.motors
+        m.one_node.torque_constant * k * frame[f"current.{m.name}"].to_numpy()
+        for m, k in zip(robot.motors, share, strict=True)
+        if k != 0.0
     ]
-    return np.asarray(robot.servo_torques[motor_at(robot, joint)] @ np.array(of_motors))
+    return np.sum(of_motors, axis=0, dtype=float)
 
 
 def members(frame: Frame, signal: str) -> list[str]:

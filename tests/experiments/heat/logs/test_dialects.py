@@ -47,6 +47,16 @@ def seen_in(path: Path, robot: Robot, *entries: str) -> Standing:
     return find_standing(read_log(path, robot, entries), robot)
 
 
+@pytest.fixture(scope="module")
+def nao_seen(nao_run: Path, nao: Robot) -> Standing:
+    return seen_in(nao_run, nao)
+
+
+@pytest.fixture(scope="module")
+def g1_seen(g1_run: Path, g1: Robot) -> Standing:
+    return seen_in(g1_run, g1)
+
+
 def assert_alike(seen: Standing, own: Standing, robot: Robot) -> None:
     """Compare common signals; a G1's angles are noisier than the difference of rows."""
     np.testing.assert_allclose(seen.q, own.q, atol=1e-4)
@@ -68,10 +78,11 @@ def mcap_of_json(
         schema = writer.register_schema("State", "jsonschema", b"{}")
         channel = writer.register_channel("/joint_states", "json", schema)
         effort = {name: writers.torque(frame, robot, name) for name in names}
+        angles = frame[[f"q.{name}" for name in names]].to_numpy()
         for k, time_s in enumerate(frame.index):
             message = {
                 "name": names,
-                "position": [float(frame[f"q.{name}"].iloc[k]) for name in names],
+                "position": angles[k].tolist(),
                 "effort": [float(effort[name][k]) for name in names],
             }
             stamp = int(1e9 * time_s)
@@ -102,32 +113,32 @@ def test_a_nao_is_read_from_other_programs(
     has: str,
     nao: Robot,
     nao_frame: pd.DataFrame,
-    nao_run: Path,
+    nao_seen: Standing,
     tmp_path: Path,
 ) -> None:
     seen = seen_in(writer(nao_frame, nao, tmp_path), nao)
-    assert_alike(seen, seen_in(nao_run, nao), nao)
+    assert_alike(seen, nao_seen, nao)
     for name in ("target", "temperature", "accelerometer", "fsr"):
         assert (getattr(seen, name) is not None) == (name in has.split()), name
 
 
 @pytest.mark.parametrize("name", ["motor_state[{}].{}", "/lowstate/motor_state[{}]/{}"])
 def test_a_g1_is_read_by_the_numbers_of_its_motors(
-    name: str, g1: Robot, g1_frame: pd.DataFrame, g1_run: Path, tmp_path: Path
+    name: str, g1: Robot, g1_frame: pd.DataFrame, g1_seen: Standing, tmp_path: Path
 ) -> None:
     path = writers.unitree(g1_frame, g1, tmp_path, name=name)
     seen = seen_in(path, g1)
-    assert_alike(seen, seen_in(g1_run, g1), g1)
+    assert_alike(seen, g1_seen, g1)
     assert "joints by number, in Unitree's order" in seen.remarks
 
 
 def test_the_other_motor_order_of_a_g1_is_detected_by_angles(
-    g1: Robot, g1_frame: pd.DataFrame, g1_run: Path, tmp_path: Path
+    g1: Robot, g1_frame: pd.DataFrame, g1_seen: Standing, tmp_path: Path
 ) -> None:
     path = writers.unitree(g1_frame, g1, tmp_path, order=ISAAC)
     seen = seen_in(path, g1)
     assert "joints by number, in Isaac Lab's order" in seen.remarks
-    assert_alike(seen, seen_in(g1_run, g1), g1)
+    assert_alike(seen, g1_seen, g1)
 
 
 def test_numbers_of_another_robot_are_refused(
@@ -142,9 +153,9 @@ def test_identify_reads_the_same_files(
     g1: Robot, g1_frame: pd.DataFrame, tmp_path: Path
 ) -> None:
     """Torques become currents; of two temperatures the winding's is read."""
-    hot = pd.concat([g1_frame] * 20, ignore_index=True)
+    hot = pd.concat([g1_frame] * 4, ignore_index=True)
     hot["time_s"] = 0.02 * np.arange(len(hot))
-    hot["temperature.left_knee"] = np.floor(30.0 + hot["time_s"] / 10.0)
+    hot["temperature.left_knee"] = np.floor(30.0 + hot["time_s"] / 2.0)
     path = writers.unitree(hot, g1, tmp_path)
     cfg = IdentifyCfg(source=path, joints=("left_knee",), ambient_degc=25.0)
     (log,) = identify(cfg, g1).logs
@@ -155,7 +166,7 @@ def test_identify_reads_the_same_files(
 
 
 def test_a_map_assigns_the_columns_of_any_file(
-    nao: Robot, nao_frame: pd.DataFrame, nao_run: Path, tmp_path: Path
+    nao: Robot, nao_frame: pd.DataFrame, nao_seen: Standing, tmp_path: Path
 ) -> None:
     columns = {"clock": 1000.0 * nao_frame["time_s"]}
     for n in writers.members(nao_frame, "current"):
@@ -170,12 +181,11 @@ def test_a_map_assigns_the_columns_of_any_file(
         "q_deg.{joint}=w.{joint}.measured",
         "current_ma.{joint}=i of {joint}",
     )
-    own = seen_in(nao_run, nao)
-    assert_alike(seen_in(path, nao, *entries), own, nao)
+    assert_alike(seen_in(path, nao, *entries), nao_seen, nao)
     file = tmp_path / "map.yaml"
     lines = [": ".join(repr(part) for part in one.split("=")) for one in entries]
     file.write_text("\n".join(lines), encoding="utf-8")
-    assert_alike(seen_in(path, nao, str(file)), own, nao)
+    assert_alike(seen_in(path, nao, str(file)), nao_seen, nao)
     with pytest.raises(BadInput, match=r"--map q\.\{joint\}=nothing: no column fits"):
         read_log(path, nao, ("q.{joint}=nothing",))
     with pytest.raises(BadInput, match=r"--map heat=clock: 'heat' is no signal; give"):
@@ -437,7 +447,7 @@ def test_an_invalid_bag_is_rejected_and_the_extra_is_named(
 
 
 def test_log_columns_lists_known_and_missing_and_writes_map(
-    nao: Robot, nao_frame: pd.DataFrame, nao_run: Path, tmp_path: Path
+    nao: Robot, nao_frame: pd.DataFrame, nao_seen: Standing, tmp_path: Path
 ) -> None:
     path = writers.plotjuggler(nao_frame, nao, tmp_path)
     rows = pd.read_csv(path)
@@ -453,7 +463,7 @@ def test_log_columns_lists_known_and_missing_and_writes_map(
     assert "missing: xray: which leg: no accelerometer" in found.output
     assert "identify" not in found.output
     seen = seen_in(path, nao, str(file))
-    assert_alike(seen, seen_in(nao_run, nao), nao)
+    assert_alike(seen, nao_seen, nao)
 
 
 def test_a_written_map_is_read_with_any_quotes_in_columns(

@@ -55,7 +55,7 @@ class InProcess(Connection):
 class Endpoint:
     """Served robot that advances while its client sleeps."""
 
-    def __init__(self, **setting: Any) -> None:
+    def __init__(self, settle_s: float, **setting: Any) -> None:
         cfg = HeatCfg(controllers=("fixed",), preset=None, **setting)
         (trial,) = plan_trials(cfg)
         self.served = ServedRobot(trial)
@@ -63,7 +63,7 @@ class Endpoint:
         for kind in BEGUN:
             self.parts.get(kind)
         self.n_clients = 0
-        self.run(3.0)
+        self.run(settle_s)
 
     @property
     def sim(self) -> Any:
@@ -90,6 +90,6 @@ class Endpoint:
 
 @pytest.fixture
 def endpoint() -> Iterator[Endpoint]:
-    found = Endpoint()
+    found = Endpoint(0.2)
     yield found
     found.served.close("done")

@@ -256,7 +256,7 @@ def test_same_controller_runs_in_process_and_over_naoqi(controller: str) -> None
         goal = model.posture(trial.posture).angles
         run_for(Loop(sim, make_controller("fixed"), goal), 3.0)
         here = heat_in_a_run(sim, sim, controller, 0.2)
-    endpoint = Endpoint(**SETTING)
+    endpoint = Endpoint(3.0, **SETTING)
     robot, _ = endpoint.connect()
     there = heat_in_a_run(robot, endpoint.sim, controller, 0.2)
     endpoint.served.close("done")
