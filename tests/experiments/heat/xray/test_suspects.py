@@ -158,7 +158,10 @@ def off_by(standing: Standing, robot: Robot, **degrees: float) -> Standing:
 
 def found_in(standing: Standing, robot: Robot) -> Xray:
     model = StandingModel(robot, standing, Assumptions())
-    suspects = find_suspects(model)
+    return found_by(model, standing, find_suspects(model))
+
+
+def found_by(model: StandingModel, standing: Standing, suspects: Suspects) -> Xray:
     losses = LegAccount(model, standing, suspects.fit).losses()
     return Xray(
         standing=standing, model=model, suspects=suspects, losses=losses, saving=None
@@ -263,9 +266,9 @@ def test_an_unexplained_log_names_no_joint(standing: Standing, robot: Robot) -> 
 
 
 def test_all_outputs_give_the_same_probability(
-    standing: Standing, robot: Robot
+    standing: Standing, model: StandingModel, suspects: Suspects
 ) -> None:
-    found = found_in(standing, robot)
+    found = found_by(model, standing, suspects)
     ((name, chance),) = found.named.items()
     assert name == JOINT
     assert f"probability {chance:.0%}" in headline(found)

@@ -53,8 +53,7 @@ def test_groups_are_limbs_all_motors_lights_and_speech(nao: Robot) -> None:
 
 
 @pytest.mark.requirement("JD-23")
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda one: type(one).__name__)
-def test_commands_without_a_token_are_refused(live: LiveRobot, command: Action) -> None:
+def test_commands_without_a_token_are_refused(live: LiveRobot) -> None:
     """Before the operator takes the resource, and after it releases it."""
     sim = live.body.sim
     before = sim.read().target.copy(), sim.leds.means().copy()
@@ -63,8 +62,9 @@ def test_commands_without_a_token_are_refused(live: LiveRobot, command: Action) 
         if has_had:
             live.act(take)
             live.act(GiveBack(resource="All motors"))
-        live.act(command)
-        assert "NO_TOKEN" in said(live)
+        for command in COMMANDS:
+            live.act(command)
+            assert "NO_TOKEN" in said(live)
         run(live, 10)
         way = sim.read().target
         assert abs(way[:2]).max() < 1e-6

@@ -17,8 +17,8 @@ from nao_testbed.controllers.interface.panel import (
 )
 from nao_testbed.controllers.schemas import ActuationSchema, NoParameters, SchemaInfo
 from nao_testbed.controllers.schemas import registry as schema_registry
-from nao_testbed.experiments.live.robot import panels
-from nao_testbed.experiments.live.robot.live_robot import PANEL_SLOTS, LiveRobot
+from nao_testbed.experiments.live.robot import live_robot, panels
+from nao_testbed.experiments.live.robot.live_robot import LiveRobot
 from nao_testbed.experiments.live.robot.moment import PanelView
 from nao_testbed.experiments.live.robot.operation import (
     ChangeController,
@@ -57,8 +57,13 @@ class Foreign(FixedStiffness):
         self.got.append((name, value))
 
 
+@pytest.fixture(autouse=True)
+def _often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_robot, "PANEL_SLOTS", 3)
+
+
 def look(live: LiveRobot) -> dict[str, PanelView]:
-    run(live, PANEL_SLOTS)
+    run(live, 3)
     return {f"{one.kind} {one.name}": one for one in live.moment().panels}
 
 

@@ -52,6 +52,17 @@ def known(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Make], None]:
     return add
 
 
+@pytest.fixture(scope="module")
+def swayed(
+    two_leg: Robot, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, Swaying]:
+    """Return an exact recording and the controller that made it."""
+    controller = Swaying(SWAY)
+    return trial(two_leg, tmp_path_factory.mktemp("exact") / "run", controller), (
+        controller
+    )
+
+
 def trial(
     robot: Robot,
     folder: Path,
@@ -98,10 +109,10 @@ def text_of(result: ReplayResult) -> str:
 
 
 def test_decided_shift_is_recorded_with_unit_and_description(
-    two_leg: Robot, tmp_path: Path
+    two_leg: Robot, swayed: tuple[Path, Swaying]
 ) -> None:
-    controller = Swaying(SWAY)
-    run = read_run(trial(two_leg, tmp_path / "run", controller))
+    folder, controller = swayed
+    run = read_run(folder)
     shift = run.channel("shift")
     assert_array_equal(shift.to_numpy(), controller.shifts)
     assert {run.meta.columns[f"shift.{j}"] for j in two_leg.joint_names} == {"rad"}
@@ -138,11 +149,14 @@ def test_no_shift_is_recorded_while_fast_forwarding(
 def test_recorded_controller_shifts_identically_in_replay(
     two_leg: Robot,
     tmp_path: Path,
+    swayed: tuple[Path, Swaying],
     known: Callable[[str, Make], None],
     begin_s: float,
 ) -> None:
     """Including shifts that start in the middle of the run."""
-    folder = trial(two_leg, tmp_path / "run", Swaying(SWAY, begin_s=begin_s))
+    folder = swayed[0]
+    if begin_s:
+        folder = trial(two_leg, tmp_path / "run", Swaying(SWAY, begin_s=begin_s))
     known("swaying", lambda: Swaying(SWAY, begin_s=begin_s))
     result = replayed(folder)
     assert shift_of(result, "swaying").is_identical
@@ -184,10 +198,9 @@ def test_replay_restores_requested_set_points_of_any_recording(
 
 
 def test_set_points_exclude_the_recorded_shift_in_replay(
-    two_leg: Robot, tmp_path: Path, known: Callable[[str, Make], None]
+    swayed: tuple[Path, Swaying], known: Callable[[str, Make], None]
 ) -> None:
-    live = Swaying(SWAY)
-    folder = trial(two_leg, tmp_path / "run", live)
+    folder, live = swayed
     seen = []
 
     class Looking(FixedStiffness):
