@@ -39,7 +39,7 @@ def torque(frame: Frame, robot: Robot, joint: str) -> FloatArray:
         for m, k in zip(robot.motors, share, strict=True)
         if k != 0.0
     ]
-    return np.sum(of_motors, axis=0, dtype=float)
+    return np.asarray(np.sum(of_motors, axis=0))
 
 
 def members(frame: Frame, signal: str) -> list[str]:

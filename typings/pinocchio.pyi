@@ -107,6 +107,8 @@ class JointModelFreeFlyer(JointModel):
     def __init__(self) -> None: ...
 
 class Model:
+    def copy(self) -> "Model": ...
+
     name: str
     names: _StdVec[str]
     nq: int

@@ -77,12 +77,16 @@ def _is_above(corners: FloatArray, com: FloatArray, outward: FloatArray) -> bool
     if len(corners) < 3:
         return False
     u = np.linalg.svd(outward[None, :])[2][1:]  # (2, 3) basis of the plane
-    flat = corners @ u.T
+    flat, centre = corners @ u.T, com @ u.T
+    if (centre < flat.min(0) - COPLANAR).any() or (
+        centre > flat.max(0) + COPLANAR
+    ).any():
+        return False  # without the cost of a hull
     try:
         hull = scipy.spatial.ConvexHull(flat)
     except scipy.spatial.QhullError:
         return False
-    inside = hull.equations[:, :2] @ (com @ u.T) + hull.equations[:, 2]
+    inside = hull.equations[:, :2] @ centre + hull.equations[:, 2]
     return bool((inside <= 0.0).all())
 
 

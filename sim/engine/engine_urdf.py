@@ -22,6 +22,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -43,6 +44,11 @@ class PrincipalInertia:
     """Principal moments in kg·m², about the axes of the frame in the file."""
 
 
+_TEXTS: WeakKeyDictionary[Robot, tuple[bytes, dict[str, PrincipalInertia]]]
+_TEXTS = WeakKeyDictionary()
+"""URDFs of robots without payloads: tests and sweeps simulate few robots often."""
+
+
 def write_bullet_urdf(
     robot: Robot, folder: str, payloads: Sequence[Payload] = ()
 ) -> tuple[Path, dict[str, PrincipalInertia]]:
@@ -59,6 +65,20 @@ def write_bullet_urdf(
     Raises:
         UnknownName: a payload names no link with a mass.
     """
+    if payloads:
+        text, inertias = _bullet_urdf(robot, payloads)
+    else:
+        if robot not in _TEXTS:
+            _TEXTS[robot] = _bullet_urdf(robot, ())
+        text, inertias = _TEXTS[robot]
+    path = Path(folder) / robot.urdf.name
+    path.write_bytes(text)
+    return path, inertias
+
+
+def _bullet_urdf(
+    robot: Robot, payloads: Sequence[Payload]
+) -> tuple[bytes, dict[str, PrincipalInertia]]:
     root, inertials = loaded_urdf(robot, payloads)
     armature = _armature_of_link(robot, root)
     inertias: dict[str, PrincipalInertia] = {}
@@ -74,9 +94,7 @@ def write_bullet_urdf(
             joint.remove(mimic)  # the servo couples the joints, see sim.servo
     name_meshes(root, robot.urdf)
     ET.indent(root)  # PyBullet truncates long lines
-    path = Path(folder) / robot.urdf.name
-    ET.ElementTree(root).write(path)
-    return path, inertias
+    return ET.tostring(root), inertias
 
 
 def name_meshes(root: ET.Element, urdf: Path) -> None:

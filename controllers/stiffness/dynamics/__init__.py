@@ -22,6 +22,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
+from weakref import WeakKeyDictionary
 
 import numba
 import numpy as np
@@ -140,12 +141,21 @@ class RobotMotion:
     """(3,) in rad/s²."""
 
 
+_MODELS: WeakKeyDictionary[Robot, pin.Model] = WeakKeyDictionary()
+
+
 def build_model(robot: Robot) -> pin.Model:
-    """Return Pinocchio's floating-base model; coupled joints stay separate.
+    """Return a copy of Pinocchio's floating-base model; coupled joints stay separate.
 
     Raises:
         BadInput: Pinocchio cannot use the URDF.
     """
+    if robot not in _MODELS:
+        _MODELS[robot] = _parse_model(robot)
+    return _MODELS[robot].copy()
+
+
+def _parse_model(robot: Robot) -> pin.Model:
     try:
         return pin.buildModelFromXML(
             _urdf_text(robot), pin.JointModelFreeFlyer(), mimic=False
