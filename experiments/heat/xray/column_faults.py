@@ -32,6 +32,8 @@ SURE_SIGN = 50.0
 SMALLEST_NM = 0.5 * TORQUE_NM
 """Torque whose sign has no effect on the evidence."""
 EXCHANGED = "names of the legs exchanged"
+ALL = "every motor"
+"""In place of a motor: currents and torques count in the other direction."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +131,11 @@ def _likely_signs(model: StandingModel, suspects: Suspects) -> dict[str | None, 
     }
     likely = sorted(log_odds, key=lambda name: -log_odds[name])[:MAX_SEARCHES]
     least = np.log(LEAST_SEARCHED)
-    return {name: log_priors[name] for name in likely if log_odds[name] > least}
+    found = {name: log_priors[name] for name in likely if log_odds[name] > least}
+    if found:
+        worse = servo_misfit(with_reversed(seen, robot, ALL), robot) - own
+        found[ALL] = float(np.log(P_REVERSED) - 0.5 * worse)
+    return found
 
 
 def _leg_motors(robot: Robot) -> list[str]:
@@ -138,11 +144,12 @@ def _leg_motors(robot: Robot) -> list[str]:
 
 def with_reversed(standing: Standing, robot: Robot, motor: str) -> Standing:
     """Return means with the opposite torque of a motor; the same if it is unknown."""
-    k = robot.motor_index(motor)
-    if not standing.is_signed[k] or standing.effort[k] == 0.0:
+    k = slice(None) if motor == ALL else robot.motor_index(motor)
+    is_turned = standing.is_signed[k] & (standing.effort[k] != 0.0)
+    if not np.any(is_turned):
         return standing
     effort = standing.effort.copy()
-    effort[k] *= -1.0
+    effort[k] = np.where(is_turned, -effort[k], effort[k])
     return replace(standing, effort=effort)
 
 

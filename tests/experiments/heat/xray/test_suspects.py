@@ -10,6 +10,7 @@ from matplotlib.text import Text
 from numpy.testing import assert_allclose
 
 from nao_testbed.experiments.heat.xray.column_faults import (
+    ALL,
     EXCHANGED,
     P_EXCHANGED,
     SURE_SIGN,
@@ -333,6 +334,10 @@ def test_a_torque_of_opposite_sign_names_no_joint(
     assert not found.named
     assert f"torque of {SMALL} probably has the opposite sign" in headline(found)
     assert any(SMALL in text for text in undetermined(found))
+    found = found_in(with_reversed(standing, robot, ALL), robot)
+    faults = find_column_faults(found.model, found.suspects)
+    found = replace(found, column_faults=faults)
+    assert f"torque of {ALL} probably has the opposite sign" in headline(found)
     assert sum(one.percent for one in found.verdict.hypotheses) == 100
 
 
