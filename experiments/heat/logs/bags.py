@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nao_testbed.controllers.stiffness.kernels import BoolArray, IndexArray
-from nao_testbed.experiments.heat.logs.record import LONG_ROWS, Repair
+from nao_testbed.experiments.heat.logs.record import LONG_ROWS
+from nao_testbed.experiments.heat.logs.tables import LogTable
 from nao_testbed.models import BadInput
 from nao_testbed.models.errors import ExtraMissing
 from nao_testbed.models.values import FloatArray
@@ -179,12 +180,8 @@ def _differs(one: FloatArray, other: FloatArray) -> BoolArray:
     return np.asarray(one.view(np.int64) != other.view(np.int64))
 
 
-class BagTable:
+class BagTable(LogTable):
     """Table of the numbers of a bag; messages of equal fields form one block."""
-
-    lines: Sequence[int] = ()
-    repairs: Sequence[Repair] = ()
-    run_state = None
 
     def __init__(
         self, path: Path, blocks: Mapping[tuple[str, ...], MessageBlock]
@@ -208,10 +205,6 @@ class BagTable:
                     values = np.full(self._stamps.size, np.nan, field.dtype)
                 values[self._rows[names]] = field
         return values
-
-    def first_text(self, _name: str) -> str:
-        """Return no text: bags have only numbers."""
-        return ""
 
 
 def read_bag(path: Path) -> BagTable:

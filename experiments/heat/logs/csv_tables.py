@@ -6,7 +6,6 @@ headers and an incomplete last row are detected.
 
 import csv
 import re
-from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from io import TextIOWrapper
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from nao_testbed.experiments.heat.logs.bags import JOINT_FIELDS
 from nao_testbed.experiments.heat.logs.record import Repair
 from nao_testbed.experiments.heat.logs.tables import (
-    TextTable,
+    LogTable,
     array_of,
     is_records,
     read_records,
@@ -32,22 +31,10 @@ from nao_testbed.models.values import FloatArray, number_of
 SEPARATORS = (",", ";", "\t", "|")
 MISSING = frozenset(
     {
-        "",
-        "-",
-        "--",
-        "---",
-        "...",
-        "?",
-        "na",
-        "n/a",
-        "nan",
-        "-nan",
-        "none",
-        "null",
-        "nil",
+        *("", "-", "--", "---", "...", "?", "na", "n/a", "nan", "-nan", "none", "null"),
+        *("nil", "undefined", "#n/a", "#value!", "#num!", "#div/0!", "over range"),
+        *("1.#qnan", "-1.#ind", "nan(ind)", "-nan(ind)"),
     }
-    | {"undefined", "#n/a", "#value!", "#num!", "#div/0!", "1.#qnan", "-1.#ind"}
-    | {"nan(ind)", "-nan(ind)", "over range"}
 )
 """Cells that mean a missing value; case is ignored."""
 MAX_BAD_CELLS = 5
@@ -101,6 +88,7 @@ def _read_rows(path: Path) -> tuple[list[str], _Rows, list[Repair]]:
         rows = [(number, line.split()) for number, line in lines]
     if rows[0][1][-1] == "" or all(len(c) > len(rows[0][1]) for _, c in rows[1:]):
         rows = [(n, c[:-1] if c and not c[-1].strip() else c) for n, c in rows]
+    rows = _with_one_header(rows)
     header = _echoed(rows[0][1])
     body = rows if header else rows[1:]
     header = header or _header_of(path, *rows[0])
@@ -123,6 +111,21 @@ def _read_rows(path: Path) -> tuple[list[str], _Rows, list[Repair]]:
                 "the header; give every row as many."
             )
     return *_without_list_cells(path, header, body), repairs
+
+
+def _with_one_header(rows: _Rows) -> _Rows:
+    """Join the lines of a header of pandas: signals, joints, name of the index."""
+    if len(rows) < 4 or len(rows[0][1]) != len(rows[1][1]):
+        return rows
+    (number, first), (_, second), (_, third), *_ = rows
+    known = [*filter(None, first)]
+    if len({*known}) == len(known) or any(map(_is_numbers, filter(None, second[1:]))):
+        return rows
+    names = [".".join(filter(None, pair)) for pair in zip(first, second, strict=True)]
+    has_name = not any(third[1:])
+    if has_name or (first[0] and second[0]):  # names of the index; of the levels
+        names[0] = third[0] if has_name else ""
+    return [(number, names), *rows[3 if has_name else 2 :]]
 
 
 def _cut_row(line: int) -> Repair:
@@ -268,20 +271,14 @@ def _is_numbers(line: str) -> bool:
     return all(re.fullmatch(r"[-+.\deE]+|nan", cell, re.IGNORECASE) for cell in cells)
 
 
-class CsvTable:
+class CsvTable(LogTable):
     """Table from a text file."""
-
-    run_state = None
 
     def __init__(self, path: Path) -> None:
         """Read the rows of a file."""
         self.path = path
         self.names, self._rows, self.repairs = _read_rows(path)
-        self.lines: Sequence[int] = tuple(number for number, _ in self._rows)
-
-    def first_text(self, name: str) -> str:
-        """Return the first cell of a column."""
-        return self._rows[0][1][self.names.index(name)].strip()
+        self.lines = tuple(number for number, _ in self._rows)
 
     def texts(self, name: str) -> list[str]:
         """Return the (n,) cells of a column."""
@@ -334,15 +331,12 @@ CLOCK = 0.7
 """Share of rows in which a clock advances; its column keeps double precision."""
 
 
-class LongCsvTable:
+class LongCsvTable(LogTable):
     """Table from a long, plain CSV file; signals are kept in single precision.
 
     A file is plain if its first line names the columns and every cell below is a number
     or missing, except in columns of text. `read_csv` reads other files.
     """
-
-    run_state = None
-    repairs: Sequence[Repair] = ()
 
     def __init__(self, path: Path) -> None:
         """Read the rows of a file.
@@ -356,14 +350,19 @@ class LongCsvTable:
         self.path = path
         with open_log(path) as file:
             lines = TextIOWrapper(file, "utf-8-sig")
-            head, first = lines.readline(), lines.readline()
+            head, first, second = (lines.readline() for _ in range(3))
             lines.detach()
         separator = _separator(head)
-        rows = csv.reader([head, first], delimiter=separator, skipinitialspace=True)
-        names, self._first = ([cell.strip() for cell in row] for row in rows)
+        top = [head, first, second]
+        rows = csv.reader(top, delimiter=separator, skipinitialspace=True)
+        names, self._first, other = ([cell.strip() for cell in row] for row in rows)
         is_plain = len(names) == len(self._first) == len({*names, ""}) - 1
         is_other = any(map(_OTHER.match, self._first))
         is_other |= separator not in head or any(map(_is_number, names))
+        # joints of messages by two programs
+        pairs = zip(self._first, other, strict=False)
+        texts = [p for p in pairs if not {c.lower() for c in p} & MISSING]
+        is_other |= any(a != b and not _is_number(a) for a, b in texts)
         if not is_plain or is_other or _COMMENT.match(head) or _is_numbers(head):
             raise ValueError(head)
         self.names = names
@@ -461,7 +460,7 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def read_csv(path: Path) -> TextTable:
+def read_csv(path: Path) -> LogTable:
     """Read a text file: CSV, JSON or messages of `ros2 topic echo`.
 
     Raises:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +25,15 @@ from nao_testbed.experiments.heat.logs.columns import (
     read_map,
     time_unit,
 )
-from nao_testbed.experiments.heat.logs.csv_tables import read_csv
+from nao_testbed.experiments.heat.logs.csv_tables import LongCsvTable, read_csv
 from nao_testbed.experiments.heat.logs.doubts import doubt
 from nao_testbed.experiments.heat.logs.record import LONG_ROWS, Columns, Log, Repair
 from nao_testbed.experiments.heat.logs.signals import SIGNALS, Scale, find_signal
 from nao_testbed.experiments.heat.logs.tables import (
     FrameTable,
     LogTable,
-    TextTable,
     is_parquet,
+    read_arrays,
     read_data_set,
     read_parquet,
 )
@@ -45,6 +46,10 @@ from nao_testbed.sim.recording.run_meta import META_FILE
 
 LOG_ENDINGS = frozenset({".csv", ".parquet", ".jsonl", ".gz", ".mcap", ".bag", ".db3"})
 """Endings of files by which a folder of logs is recognised."""
+NOT_READ = frozenset({".pkl", ".pickle", ".joblib", ".pt", ".pth", ".npy"}) | {
+    *(".h5", ".hdf5", ".mat", ".xls", ".xlsx")
+}
+"""Endings of files that are not read, some of them because they may run a program."""
 
 WHOSE = frozenset(
     f"{one}{part}"
@@ -52,6 +57,8 @@ WHOSE = frozenset(
     for part in ("", "name", "id", "index")
 ) - {"", "id", "index"}
 """Names of a column that holds the joint of each row: its letters."""
+SERIES = frozenset({"topic", "series", "signal", "variable"})
+"""Names of a column that holds the signal of each row, beside a column `value`."""
 MOST_RAD, MOST_DEG = 7.0, 400.0
 """Angles of joints above these are in degrees, and in 0.1°."""
 _TIMES = re.compile(r"t$|t[^a-z]|.*(time|stamp|date|sec)", re.IGNORECASE)
@@ -100,18 +107,29 @@ def table_of(path: Path) -> LogTable:
             )
         run = read_run(path)
         return FrameTable(run.folder, run.frame.reset_index(), run.state)
-    if path.suffix.lower() in {".parquet", ".pq"} or is_parquet(path):
+    endings = {ending.lower() for ending in path.suffixes}
+    if found := NOT_READ & endings:
+        raise BadInput(
+            f"{path}: {', '.join(found)} files are not read; save the log as CSV, "
+            "JSON, Parquet or NPZ (numpy.savez)."
+        )
+    if ".npz" in endings:
+        return read_arrays(path)
+    if endings & {".parquet", ".pq"} or is_parquet(path):
         return _with_rows_joined(read_parquet(path))
     return _with_rows_joined(read_csv(path))
 
 
-def _with_rows_joined(table: TextTable) -> LogTable:
+def _with_rows_joined(table: LogTable) -> LogTable:
     """Join the rows of one time, if a column names the joint of each row.
 
     Rows belong together while the time is the same and no joint comes again. If every
     row has a time of its own, the k-th rows of all joints belong together.
     """
-    whose = [n for n in table.names if re.sub("[^a-z]", "", n.lower()) in WHOSE]
+    words = {n: re.sub("[^a-z]", "", n.lower()) for n in table.names}
+    whose = [n for n, word in words.items() if word in WHOSE]
+    if not whose and "value" in words.values():
+        whose = [n for n, word in words.items() if word in SERIES]
     times = [n for n in table.names if _TIMES.match(n) and n not in whose]
     if len(whose) != 1 or not times:
         return table
@@ -145,7 +163,7 @@ def _with_rows_joined(table: TextTable) -> LogTable:
 
 
 def _log_of(table: LogTable, robot: Robot | None, entries: Sequence[str]) -> Log:
-    matches = match_columns(table.names, robot, entries, table.first_text)
+    matches = match_columns(table.names, robot, entries, partial(_label, table))
     if table.run_state is not None:
         matches = [one for one in matches if one.dialect in {OWN, GIVEN}]
     columns = _read_columns(table, matches)
@@ -178,6 +196,24 @@ def _log_of(table: LogTable, robot: Robot | None, entries: Sequence[str]) -> Log
     )
 
 
+def _label(table: LogTable, column: str) -> str:
+    """Return the joint that a column of texts names.
+
+    Raises:
+        BadInput: the column names several, as messages of two programs do.
+    """
+    first = table.first_text(column)
+    if isinstance(table, LongCsvTable):
+        return first  # has compared two rows
+    for text in table.texts(column):
+        if text not in {first, "", "nan", "None"}:
+            raise BadInput(
+                f"{table.path}: column {column!r} names {first} and {text}; give "
+                "messages with the same joints in one order, or record a bag."
+            )
+    return first
+
+
 def _read_columns(table: LogTable, matches: list[Match]) -> dict[str, FloatArray]:
     """Return the values of columns; signals of a long log in single precision."""
     columns: dict[str, FloatArray] = {}
@@ -200,42 +236,36 @@ def _named(
     matches: list[Match], columns: Columns, robot: Robot | None
 ) -> tuple[list[Match], list[Repair]]:
     """Return the matches with joint names in place of numbers."""
-    numbered = {
-        int(m.name.partition(".")[2])
-        for m in matches
-        if m.name.partition(".")[2].isdecimal()
-    }
-    if robot is None or not numbered:
+    members = {match: match.name.partition(".")[2] for match in matches}
+    numbers = {m: int(member) for m, member in members.items() if member.isdecimal()}
+    if robot is None or not numbers:
         return matches, []
+    named = [match for match in matches if match not in numbers]
     angles: dict[int, float] = {}
-    for match in matches:
-        signal, member, unit = find_signal(match.name) or ("", "", Scale())
+    for match, number in numbers.items():
+        signal, _, unit = find_signal(match.name) or ("", "", Scale())
         values = columns[match.column]
-        if signal == "q" and member.isdecimal() and np.isfinite(values).any():
-            angles[int(member)] = unit.factor * float(np.nanmedian(values))
+        if signal == "q" and np.isfinite(values).any():
+            angles[number] = unit.factor * float(np.nanmedian(values))
     largest = max(map(abs, angles.values()), default=0.0)
-    for most, factor in ((MOST_DEG, 0.1), (MOST_RAD, np.pi / 180.0)):  # also 0.1°
-        if largest > most:
-            angles = {i: factor * angle for i, angle in angles.items()}
-            largest *= factor
-    dialects = {m.dialect for m in matches if m.name.partition(".")[2].isdecimal()}
+    tenths = 0.1 if largest > MOST_DEG else 1.0
+    if largest > MOST_RAD:
+        angles = {i: tenths * np.pi / 180.0 * angle for i, angle in angles.items()}
+    dialects = {match.dialect for match in numbers}
+    distinct = sorted({*numbers.values()})
+    what = f"{len(distinct)} numbered columns in an unknown order: left out"
     try:
-        title, joints = order_of_numbers(sorted(numbered), angles, robot, dialects)
+        title, joints = order_of_numbers(distinct, angles, robot, dialects)
+        what = f"joints by number, in {title} order"
     except BadInput:
-        named = [m for m in matches if not m.name.partition(".")[2].isdecimal()]
-        if not any(m.name.startswith("q") for m in named):
+        if not any(match.name.startswith("q") for match in named):
             raise
-        what = f"{len(numbered)} numbered columns in an unknown order: left out"
-        return named, [Repair(kind="name", rows=len(numbered), what=what)]
-    found = []
-    for match in matches:
-        signal, _, member = match.name.partition(".")
-        if not member.isdecimal():
-            found.append(match)
-        elif joint := joints.get(int(member)):
-            found.append(match._replace(name=of_motor(f"{signal}.{joint}", robot)))
-    what = f"joints by number, in {title} order"
-    return found, [Repair(kind="name", rows=len(numbered), what=what)]
+        joints = {}
+    for match, number in numbers.items():
+        signal = match.name.partition(".")[0]
+        if joint := joints.get(number):
+            named.append(match._replace(name=of_motor(f"{signal}.{joint}", robot)))
+    return named, [Repair(kind="name", rows=len(distinct), what=what)]
 
 
 def _build(path: Path, names: list[str], columns: dict[str, FloatArray]) -> Log:

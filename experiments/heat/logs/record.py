@@ -105,5 +105,6 @@ class Log:
         raise BadInput(
             f"{self.path}: there is no column {' or '.join(wanted)}{hint}; the header "
             f"has {listed(self.names)}. Rename the column, or say by --map "
-            f"{wanted[0]}=COLUMN which it is."
+            f"{wanted[0]}=COLUMN which it is"
+            f"{', or record the time of each row' if TIME_COLUMN in signals else ''}."
         )

@@ -10,6 +10,7 @@ import numpy as np
 from nao_testbed.controllers.interface.robot_interface import READINGS
 from nao_testbed.controllers.stiffness.dynamics import GRAVITY
 from nao_testbed.controllers.stiffness.kernels import IndexArray
+from nao_testbed.experiments.heat.logs.columns import listed
 from nao_testbed.experiments.heat.logs.record import (
     BEYOND_STOP_RAD,
     COLDEST_DEGC,
@@ -20,7 +21,7 @@ from nao_testbed.experiments.heat.logs.record import (
     largest_current,
     largest_torque,
 )
-from nao_testbed.experiments.heat.logs.signals import column_names
+from nao_testbed.experiments.heat.logs.signals import column_names, find_signal
 from nao_testbed.models import BadInput, Motor, Robot, UnknownName
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.recording.channels import TIME_COLUMN
@@ -172,9 +173,17 @@ def _require(log: Log, robot: Robot, *, needs_current: bool) -> None:
         if missing:
             units = ", ".join(column_names(column, "NAME"))
             other = ", torque.NAME" if column == "current" else ""
+            unknown = [name for name in log.names if not find_signal(name)]
+            rest = "" if len(log.names) > 1 else " It has no other columns than times."
+            if unknown:
+                rest = (
+                    f" Unknown columns: {listed(unknown, 4)}. Say what they are by "
+                    f"--map, such as --map '{column}.{{joint}}=PATTERN', or give the "
+                    f"robot of the log by --robot (now {robot.name!r})."
+                )
             raise BadInput(
                 f"{log.path} has no {what} of {', '.join(missing)}, which is needed. "
-                f"Name the columns {units}{other}."
+                f"Name the columns {units}{other}.{rest}"
             )
 
 

@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,33 +44,17 @@ _OTHER_DATE = re.compile(r".*\d{1,2}:\d\d:\d\d|\s*\d{8}T\d{6}")
 DAY_S = 86400.0
 
 
-class LogTable(Protocol):
+class LogTable:
     """Table of a log with columns accessed by name."""
 
-    @property
-    def path(self) -> Path:
-        """Path of the log file."""
-        ...
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the columns."""
-        ...
-
-    @property
-    def lines(self) -> Sequence[int]:
-        """(n,) line number of each row in a text file; empty for other files."""
-        ...
-
-    @property
-    def repairs(self) -> Sequence[Repair]:
-        """Faults of the text, and of the columns read so far."""
-        ...
-
-    @property
-    def run_state(self) -> str | None:
-        """`Run.state`; None for a file."""
-        ...
+    path: Path
+    names: list[str]
+    lines: Sequence[int] = ()
+    """(n,) line number of each row in a text file; empty for other files."""
+    repairs: Sequence[Repair] = ()
+    """Faults of the text, and of the columns read so far."""
+    run_state: str | None = None
+    """`Run.state`; None for a file."""
 
     def numbers(self, name: str) -> FloatArray:
         """Return the (n,) numbers of a column, NaN for empty cells, dates in s.
@@ -77,26 +62,19 @@ class LogTable(Protocol):
         Raises:
             BadInput: a cell is not a number.
         """
-        ...
+        raise NotImplementedError
+
+    def texts(self, _name: str) -> list[str]:
+        """Return the (n,) cells of a column; empty in a table without texts."""
+        return []
 
     def first_text(self, name: str) -> str:
         """Return the first cell of a column."""
-        ...
+        return next(iter(self.texts(name)), "")
 
 
-class TextTable(LogTable, Protocol):
-    """Table of a file, whose cells can be read as texts."""
-
-    def texts(self, name: str) -> list[str]:
-        """Return the (n,) cells of a column."""
-        ...
-
-
-class FrameTable:
+class FrameTable(LogTable):
     """Table from a data frame."""
-
-    lines: Sequence[int] = ()
-    repairs: Sequence[Repair] = ()
 
     def __init__(
         self, path: Path, frame: "pd.DataFrame", run_state: str | None = None
@@ -127,21 +105,13 @@ class FrameTable:
             )
         return values.to_numpy(np.float64, na_value=np.nan)
 
-    def first_text(self, name: str) -> str:
-        """Return the first cell of a column."""
-        return str(self._frame[name].iloc[0]) if len(self._frame) else ""
-
     def texts(self, name: str) -> list[str]:
         """Return the (n,) cells of a column."""
         return list(map(str, self._frame[name]))
 
 
-class ParquetTable:
+class ParquetTable(LogTable):
     """Table from a Parquet file, whose columns are read one at a time."""
-
-    lines: Sequence[int] = ()
-    repairs: Sequence[Repair] = ()
-    run_state = None
 
     def __init__(self, path: Path) -> None:
         """Open a file; its index becomes a column, if it has a name or dates.
@@ -200,7 +170,7 @@ def is_parquet(path: Path) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def read_parquet(path: Path) -> TextTable:
+def read_parquet(path: Path) -> LogTable:
     """Open a Parquet file; its index and the items of lists become columns.
 
     Raises:
@@ -231,6 +201,27 @@ def read_data_set(path: Path, files: Sequence[Path]) -> FrameTable:
 
     frames = [_without_lists(pd.read_parquet(file), file) for file in files]
     return FrameTable(path, pd.concat(frames, ignore_index=True))
+
+
+def read_arrays(path: Path) -> FrameTable:
+    """Read the arrays of a NPZ file of numpy, except pickled objects.
+
+    Raises:
+        BadInput: the file cannot be read, or the arrays differ in length.
+    """
+    import pandas as pd  # noqa: PLC0415  # slow
+
+    try:
+        with np.load(BytesIO(path.read_bytes()), allow_pickle=False) as file:
+            arrays = {name: file[name].tolist() for name in file.files}
+    except (ValueError, OSError, EOFError, AttributeError, BadZipFile) as error:
+        raise BadInput(
+            f"{path} cannot be read as NPZ: {error}; give a file of numpy.savez with "
+            "arrays of numbers and names."
+        ) from error
+    if not (columns := _columns(path, arrays)):
+        raise BadInput(f"{path} has no rows; give a file with data.")
+    return FrameTable(path, pd.DataFrame(columns))
 
 
 def is_records(head: str) -> bool:

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 
 from nao_testbed.experiments.heat.logs.log import read_log
+from nao_testbed.experiments.heat.logs.sensor_checks import check_sensors
 from nao_testbed.models import BadInput, Robot
 
 ROWS = 60
@@ -92,6 +93,30 @@ def by_joint(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(rows).sort_values("time_s", kind="stable")
 
 
+def two_headers(*names: str | None) -> Callable[[pd.DataFrame], str]:
+    """Write a header of pandas with signals above joints."""
+
+    def write(frame: pd.DataFrame) -> str:
+        wide = frame.set_index("time_s").rename_axis(index=names[0])
+        parts = [tuple(str(name).split(".")) for name in wide.columns]
+        wide.columns = pd.MultiIndex.from_tuples(parts, names=names[1:] or None)
+        return str(wide.to_csv())
+
+    return write
+
+
+def npz(frame: pd.DataFrame) -> bytes:
+    """Write matrices and the names of their columns."""
+    data = BytesIO()
+    angles = [str(n) for n in frame if str(n).startswith("q.")]
+    rest = {str(n): frame[n] for n in frame if str(n) not in angles}
+    names = [n[2:] for n in angles]
+    np.savez(
+        data, allow_pickle=False, joint_names=names, position=frame[angles], **rest
+    )
+    return data.getvalue()
+
+
 def in_turns(frame: pd.DataFrame) -> pd.DataFrame:
     """Read the joints one after the other, each at a time of its own."""
     return frame.assign(time_s=frame["time_s"] + 1e-5 * (np.arange(len(frame)) % 26))
@@ -125,6 +150,11 @@ FILES: dict[str, Callable[[pd.DataFrame], str | bytes]] = {
     ),
     "long.csv": lambda f: text(by_joint(f)),
     "turns.csv": lambda f: text(in_turns(by_joint(f))),
+    "melt.csv": lambda f: text(f.melt("time_s")),
+    "headers.csv": two_headers("time_s"),
+    "headers2.csv": two_headers(None),
+    "headers3.csv": two_headers("t", "signal", "joint"),
+    "npz": npz,
     "german.csv": times("%d.%m.%Y %H:%M:%S,%f"),
     "us.csv": times("%m/%d/%Y %I:%M:%S.%f %p"),
     "clock.csv": times("%H:%M:%S.%f"),
@@ -162,7 +192,17 @@ def test_a_file_of_another_program_gives_the_same_log(
             gzip.compress(b"time_s,q.a\n0,1\n", mtime=0)[:-9],
             "cannot be decompressed",
         ),
-        ("a.npz", zipped(pd.DataFrame())[:9], "cannot be decompressed"),
+        ("a.zip", zipped(pd.DataFrame())[:9], "cannot be decompressed"),
+        ("a.npz", zipped(pd.DataFrame())[:9], "cannot be read as NPZ"),
+        ("a.pkl.gz", b"", r"\.pkl files are not read; save the log as CSV"),
+        ("a.H5", b"", r"\.h5 files are not read; save the log as CSV"),
+        ("a.csv", b"q.a\n1\n", "or record the time of each row"),
+        (
+            "two.jsonl",
+            b'{"t": 0, "name": ["a", "b"], "position": [0, 1]}\n'
+            b'{"t": 1, "name": ["b", "a"], "position": [1, 0]}\n',
+            "column 'name.0' names a and b; give messages with the same joints",
+        ),
         ("a.csv", b"", "no rows of text"),
         ("a.json", b"{}", "no rows"),
         ("a.json", b'{"t": [0, 1, 2], "q": [1, 2]}', "'q' has 2 values, others 3"),
@@ -176,6 +216,38 @@ def test_a_broken_file_is_refused(
     path.write_bytes(data)
     with pytest.raises(BadInput, match=message):
         read_log(path)
+
+
+def test_pickled_arrays_are_refused_and_run_nothing(tmp_path: Path) -> None:
+    class Program:
+        def __reduce__(self) -> tuple[object, tuple[Path]]:
+            return Path.touch, (tmp_path / "ran",)
+
+    np.savez(tmp_path / "log.npz", t=np.array([Program()], dtype=object))
+    with pytest.raises(BadInput, match=r"log\.npz cannot be read as NPZ"):
+        read_log(tmp_path / "log.npz")
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        ("state", "no angle of LHipYawPitch, .*It has no other columns than times"),
+        ("reading", r"Unknown columns: .*--map 'q\.\{joint\}=PATTERN'.*\(now 'nao'\)"),
+    ],
+)
+def test_a_log_without_known_values_lists_its_columns(
+    column: str, said: str, frame: pd.DataFrame, nao: Robot, tmp_path: Path
+) -> None:
+    rows = by_joint(frame)[["time_s", "joint_name", "q"]]
+    rows[column] = rows.pop("q") if column == "reading" else "ok"
+    path = tmp_path / "log.csv"
+    rows.drop(columns="q", errors="ignore").to_csv(path, index=False)
+    with pytest.raises(BadInput, match=said):
+        check_sensors(read_log(path, nao), nao)
+    if column == "reading":
+        log = read_log(path, nao, ("q.{joint}=reading.{joint}",))
+        assert set(nao.leg_joints) <= log.signals["q"].keys()
 
 
 def test_a_folder_of_files_asks_for_one(tmp_path: Path) -> None:
