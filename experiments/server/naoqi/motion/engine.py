@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LONGEST_S
-from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot, users_of
+from nao_testbed.controllers.arbitration.manager.snapshot import users_of
 from nao_testbed.controllers.arbitration.requests import Owner, Ticket
 from nao_testbed.controllers.arbitration.tokens import Loss, Token
 from nao_testbed.controllers.interface.robot_interface import MotorTarget, Observation
@@ -304,15 +304,14 @@ class MotionEngine:
 
     def _home(self, client: str, leaves: Iterable[str]) -> str:
         """Return the client's owner that holds any of these leaves, or the client."""
-        wanted, owners = set(leaves), self._ledger.holdings.owners
-        for row in take_snapshot(self._ledger).resources:
-            for hold in row.holders if row.name in wanted else ():
-                if hold.owner.startswith(f"{client}/"):
-                    continue  # another task or target of the client
-                if hold.owner in owners and client in {
-                    one.name for one in owners[hold.owner].line
-                }:
-                    return hold.owner
+        for leaf in leaves:
+            for held in self._ledger.resources.leaves[leaf].seated():
+                if held.owner.name == client or held.owner.name.startswith(
+                    f"{client}/"
+                ):
+                    continue  # the client itself, or another of its tasks or targets
+                if client in {one.name for one in held.owner.line}:
+                    return held.owner.name
         return client
 
     def _reactive_tokens(
