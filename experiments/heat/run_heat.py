@@ -63,7 +63,12 @@ def run_heat_command(
 
     console = console_for(json_file)
     console.print(terminal_tables(result, shows_all=all_rows))
-    _show(console, result, trials, folder)
+    try:
+        _show(console, result, trials, folder)
+    except KeyboardInterrupt as stop:
+        why = stop_reason(stop)
+        print(f"{why}; {folder} has all data but not all figures.", file=sys.stderr)
+        return exit_status(stop)
     write_json(json_file, text)
     for name, why in failures(result).items():
         whose = "" if name in result.failed else f"{name}: "  # in the error itself

@@ -160,6 +160,24 @@ def test_a_fall_is_drawn_in_its_last_pose(
     np.testing.assert_array_equal(pose.base_position, last.to_numpy(float))
 
 
+@pytest.mark.usefixtures("undrawn")
+def test_a_stop_while_figures_are_drawn_is_reported(
+    here: Path, nao_testbed: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(
+        "nao_testbed.experiments.heat.figures.robot_picture.draw_robot_picture", stop
+    )
+    ran = nao_testbed(f"{WALKER} --controllers fixed")
+    assert ran.status == 130
+    assert ran.err.endswith(
+        "stopped by the user (Ctrl-C); runs/heat has all data but not all figures.\n"
+    )
+    assert json_of(here / "runs" / "heat")["trials"]["fixed"]["sim_s"] > 0.0
+
+
 @pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("ST-3")
