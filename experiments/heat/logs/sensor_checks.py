@@ -220,7 +220,7 @@ def _range_of(signal: str, name: str, robot: Robot) -> tuple[float, float, str, 
             return -most, most, "A", hint
         case "torque":
             most = 2.0 * largest_torque(robot, name)
-            hint = "the motor's maximum at the joint is lower"
+            hint = "the motor's maximum at the joint is lower; give N·m"
             return -most, most, "N·m", hint
         case "temperature":
             hint = f"a motor has {COLDEST_DEGC:g} to {HOTTEST_DEGC:g} °C; give °C"

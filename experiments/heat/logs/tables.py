@@ -361,11 +361,19 @@ def _yaml_records(path: Path, text: str) -> Iterator[tuple[str, object]]:
 def _leaves(name: str, value: object) -> Iterator[tuple[str, float | str | None]]:
     """Yield the numbers and texts of a JSON value, with their paths."""
     if isinstance(value, dict | list):
-        parts = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, part in parts:
+        for key, part in (
+            value.items() if isinstance(value, dict) else _listed_parts(value)
+        ):
             yield from _leaves(f"{name}.{key}" if name else str(key), part)
     elif value is None or isinstance(value, str | int | float):
         yield name, value
+
+
+def _listed_parts(values: list[Any]) -> Iterator[tuple[object, Any]]:
+    """Return the items of a list by their names or ids, else by their places."""
+    keys = [v.get("name", v.get("id")) for v in values if isinstance(v, dict)]
+    is_named = len({*map(str, keys)}) == len(values) and None not in keys
+    return zip(keys if is_named else range(len(values)), values, strict=True)
 
 
 def _without_lists(frame: "pd.DataFrame", path: Path) -> "pd.DataFrame":

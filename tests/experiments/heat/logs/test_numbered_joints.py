@@ -1,5 +1,6 @@
 """Joints without names: an order is used only if robot and angles support it."""
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -96,6 +97,49 @@ def test_the_place_of_the_robot_is_not_an_angle(
     columns = numbered(frame, g1, g1.joint_names)
     columns |= {"position_0": 0.3, "position_1": 0.0, "position_2": 0.7}
     assert_true(written(columns, tmp_path), g1, frame, g1.joint_names)
+
+
+@pytest.mark.parametrize(
+    ("angles", "torques", "first"),
+    [
+        ("dof_pos_{}", "dof_torque_{}", 0),
+        ("joint_pos[{}]", "joint_torque[{}]", 0),
+        ("angle{}", "torque{}", 1),
+        ("motors.{}.q", "motors.{}.tau_est", 0),
+    ],
+)
+def test_numbers_under_other_names(
+    angles: str,
+    torques: str,
+    first: int,
+    g1: Robot,
+    frame: pd.DataFrame,
+    tmp_path: Path,
+) -> None:
+    columns: Columns = {"timestamps": frame["time_s"]}
+    for i, name in enumerate(g1.joint_names, start=first):
+        columns[angles.format(i)] = frame[f"q.{name}"]
+        columns[torques.format(i)] = writers.torque(frame, g1, name)
+    path = written(columns, tmp_path)
+    assert_true(path, g1, frame, g1.joint_names)
+    assert "torque" in read_log(path, g1).signals
+
+
+@pytest.mark.parametrize("key", ["name", "id"])
+def test_objects_in_a_list_are_known_by_name_or_id(
+    key: str, g1: Robot, frame: pd.DataFrame, tmp_path: Path
+) -> None:
+    names = [*enumerate(g1.joint_names)][::-1]
+    lines = []
+    for row in frame.to_dict("records"):
+        motors = [
+            {key: name if key == "name" else i, "q": row[f"q.{name}"]}
+            for i, name in names
+        ]
+        lines.append(json.dumps({"t": row["time_s"], "motors": motors}))
+    path = tmp_path / "log.jsonl"
+    path.write_text("\n".join(lines), "utf-8")
+    assert_true(path, g1, frame, g1.joint_names)
 
 
 @pytest.mark.parametrize("order", [BODY, sorted(BODY)])
