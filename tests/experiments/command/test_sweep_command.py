@@ -164,6 +164,24 @@ def test_a_missing_result_fails_but_a_fall_does_not(
     assert len(read_sweep(Path("runs/sweeps/short")).frame) == 6
 
 
+def test_the_trial_limit_is_that_of_every_trial(
+    file: Path, nao_testbed: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`test_hanging_trials` lets trials exceed it."""
+    limits: set[float] = set()
+
+    def run(self: JoblibEngine, trials: object, _: object, on_result: object) -> None:
+        def work(trial: SweepTrial) -> TrialOutcome:
+            limits.add(self._limit.of(trial))
+            return outcome(trial)
+
+        SerialEngine().run(trials, work, on_result)  # type: ignore[arg-type]  # as they came
+
+    monkeypatch.setattr(JoblibEngine, "run", run)
+    assert nao_testbed("sweep short.yaml --jobs 1 --trial-limit 9").status == 0
+    assert limits == {9.0}
+
+
 @pytest.mark.parametrize("robots", [5_000, 1_000_000_000])
 def test_very_many_trials_need_a_confirmation(
     here: Path, nao_testbed: Run, timed: dict[str, float], robots: int

@@ -1,22 +1,32 @@
 """A recording behind the endpoint: it replays values and ignores commands."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import pytest
 
+from nao_testbed.experiments.cli import main
 from nao_testbed.experiments.closed_loop.trial import run_trial
 from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials, record_trials
 from nao_testbed.experiments.server.naoqi.run_serve import open_log
 from nao_testbed.models import BadInput
 from nao_testbed.sim.recording.run_folder import read_run
 from tests.experiments.common.recorded_runs import RecordedRuns
-from tests.experiments.server.naoqi.conftest import TIMEOUT_S, serve
+from tests.experiments.heat.xray.conftest import stand
+from tests.experiments.server.naoqi.conftest import TIMEOUT_S, Served, serve
+from tests.processes import go_on, pause
 
+TCP = Path(os.sep, "proc", "net", "tcp")
+"""Connections of this machine, as Linux lists them."""
+Started: TypeAlias = "subprocess.Popen[str]"
 JOINTS = ("HeadYaw", "LKneePitch")
 COMMANDED_RAD = 0.3
 PROGRAM = f"""
@@ -44,14 +54,14 @@ tell(rows)
 def standing(recorded: RecordedRuns) -> Path:
     """Run folder of one controller: three seconds of the NAO."""
 
-    def stand(folder: Path) -> None:
+    def record(folder: Path) -> None:
         cfg = HeatCfg(
             controllers=("fixed",), minutes=0.05, start_degc={"HeadYaw": 41.0}
         )
         _, (trial,) = record_trials(plan_trials(cfg), folder / "heat")
         run_trial(trial)
 
-    return recorded("standing nao", stand) / "heat" / "fixed"
+    return recorded("standing nao", record) / "heat" / "fixed"
 
 
 @pytest.mark.slow
@@ -62,7 +72,7 @@ def test_recording_answers_like_the_robot_and_compares_commands(
     ended_file = tmp_path / "ended.json"
     options = ("--speed", "0.1", "--json", str(ended_file))
     served = serve(tmp_path, "--log", str(standing), *options)
-    rows = served.run(PROGRAM)
+    rows = served.told(connected(served, lambda: served.start(PROGRAM)))
     served.process.send_signal(signal.SIGTERM)
     _, err = served.process.communicate(timeout=TIMEOUT_S)
 
@@ -112,8 +122,9 @@ def test_controller_runs_on_a_recording_until_its_end(
     words = ("run", "--address", served.url.replace("tcp:", "naoqi:"), "--late", "5")
     ended_file = tmp_path / "run.json"
     out = ("--out", str(tmp_path / "robot"), "--json", str(ended_file))
-    status, said = command(*words, "--controller", "minheat", *out)
-    assert status == 0, said
+    process = connected(served, lambda: begin(*words, "--controller", "minheat", *out))
+    _, said = process.communicate(timeout=TIMEOUT_S)
+    assert process.returncode == 0, said
     assert "serves has ended" in said
     assert "serves has ended" in json.loads(ended_file.read_text("utf-8"))["reason"]
     run = read_run(tmp_path / "robot")
@@ -126,36 +137,64 @@ def test_controller_runs_on_a_recording_until_its_end(
     served.process.communicate(timeout=TIMEOUT_S)
 
 
+def connected(served: Served, start: Callable[[], Started]) -> Started:
+    """Start a program; the recording is paused until the program has connected.
+
+    So it does not end while a slow machine imports the program's libraries.
+    """
+    remote = f"0100007F:{int(served.url.rpartition(':')[2]):04X}"
+    pause(served.process)
+    program = start()
+    while program.poll() is None:
+        rows = TCP.read_text("utf-8").splitlines()
+        if any(row.split()[2:4] == [remote, "01"] for row in rows):  # established
+            break
+        time.sleep(0.05)
+    go_on(served.process)
+    return program
+
+
+def begin(*words: str) -> Started:
+    return subprocess.Popen(
+        [sys.executable, "-m", "nao_testbed.experiments.cli", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
+
+
 def command(*words: str) -> tuple[int, str]:
     """Run a command; return its exit status and output."""
-    ran = subprocess.run(
-        [sys.executable, "-m", "nao_testbed.experiments.cli", *words],
-        capture_output=True,
-        encoding="utf-8",
-        timeout=TIMEOUT_S,
-        check=False,
-    )
-    assert "Traceback" not in ran.stderr
-    return ran.returncode, ran.stderr
+    process = begin(*words)
+    _, said = process.communicate(timeout=TIMEOUT_S)
+    assert "Traceback" not in said
+    return process.returncode, said
 
 
-def refused(*options: str) -> str:
-    status, said = command("naoqi", "serve", "--port", "0", *options)
-    assert status == 2, said
-    return said
-
-
-@pytest.mark.slow
 @pytest.mark.requirement("JD-18")
-def test_option_without_effect_on_a_recording_is_refused(standing: Path) -> None:
-    said = refused("--log", str(standing), "--seed", "3")
-    assert "--seed has no effect with --log" in said
-
-
-@pytest.mark.slow
-@pytest.mark.requirement("JD-18")
-def test_missing_run_is_one_message(tmp_path: Path) -> None:
-    assert "nothing" in refused("--log", str(tmp_path / "nothing"))
+@pytest.mark.parametrize(
+    ("log", "seed", "said"),
+    [
+        ("run", ["--seed", "3"], "--seed has no effect with --log"),
+        ("nothing", [], "nothing"),
+    ],
+)
+def test_unusable_options_and_recordings_are_refused(
+    log: str,
+    seed: list[str],
+    said: str,
+    tmp_path: Path,
+    recorded: RecordedRuns,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = recorded("xray", stand) / log if seed else tmp_path / log
+    line = ["nao-testbed", "naoqi", "serve", "--port", "0", "--log", str(path), *seed]
+    monkeypatch.setattr(sys, "argv", line)
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 2
+    assert said in capsys.readouterr().err
 
 
 @pytest.mark.requirement("JD-18")
