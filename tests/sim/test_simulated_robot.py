@@ -129,8 +129,9 @@ def test_another_seed_changes_readings_but_not_the_state(
 # -- snapshots -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("settled", [200, 207])  # within a heating period, too
-@pytest.mark.parametrize("kind", ["torque", "pybullet"])
+@pytest.mark.parametrize(  # within a heating period, too
+    ("kind", "settled"), [("torque", 200), ("torque", 207), ("pybullet", 207)]
+)
 def test_a_restored_run_continues_bit_for_bit(
     nao: Robot, simulate: Simulate, settled: int, kind: str
 ) -> None:

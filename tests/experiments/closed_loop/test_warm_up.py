@@ -17,8 +17,12 @@ from nao_testbed.sim.sensors.drawing.drawing import _fill
 from nao_testbed.sim.servo import _run, servo_torques
 
 
-def test_the_warm_up_compiles_what_a_heat_run_needs() -> None:
+def test_the_warm_up_compiles_what_a_heat_run_needs(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     main()
+    warn_if_compiling()
+    assert capsys.readouterr().err == ""
     assert servo_torques.signatures or _run.signatures  # the latter on MuJoCo alone
     assert base_columns.signatures  # so `minheat` has solved
     assert _on_rays.signatures  # for the minimum power
@@ -34,14 +38,6 @@ def test_a_first_run_reports_compilation(
     warn_if_compiling()
     assert capsys.readouterr().err.startswith("the first run compiles")
     (tmp_path / "servo.servo_torques-200.py311.nbi").touch()
-    warn_if_compiling()
-    assert capsys.readouterr().err == ""
-
-
-def test_a_warm_installation_prints_no_note(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    main()
     warn_if_compiling()
     assert capsys.readouterr().err == ""
 

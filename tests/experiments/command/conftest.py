@@ -96,6 +96,7 @@ def on_terminal(here: Path, monkeypatch: pytest.MonkeyPatch) -> OnTerminal:
     """
     with kill_if_blocked(PATIENCE_S + GRACE_S + KILL_S):
         pass
+    monkeypatch.setattr(typer.main, "get_command", COMMAND_OF)
     monkeypatch.setenv("TERM", "xterm-256color")
     for name in ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CI", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
