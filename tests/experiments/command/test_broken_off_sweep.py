@@ -12,7 +12,7 @@ from nao_testbed.experiments.sweep.run_sweep import run_sweep
 from nao_testbed.experiments.sweep.spec_file.read_spec import read_spec
 from nao_testbed.experiments.sweep.sweep_table import read_sweep
 from nao_testbed.models.system import KILL
-from tests.experiments.command.helpers import Launch
+from tests.experiments.command.helpers import Launch, Run
 from tests.experiments.command.test_interruption import PATIENCE_S, wait_for
 from tests.experiments.sweep.files import SHORT
 from tests.processes import send_to_all
@@ -38,28 +38,23 @@ def break_off(process: "subprocess.Popen[str]", out: Path, how: signal.Signals) 
     return len(list(trials.glob("*.json")))
 
 
-@pytest.mark.parametrize(
-    "how",
-    [KILL, signal.SIGTERM],
-)
+@pytest.mark.parametrize("how", [KILL, signal.SIGTERM])
 def test_a_terminated_sweep_resumes_with_the_same_table(
-    here: Path, launch: Launch, unbroken: DataFrame, how: signal.Signals
+    here: Path,
+    launch: Launch,
+    nao_testbed: Run,
+    unbroken: DataFrame,
+    how: signal.Signals,
 ) -> None:
     (here / "short.yaml").write_text(SHORT, "utf-8")
     line = "sweep short.yaml --out out --jobs 1"
     done = break_off(launch(line), here / "out", how)
     assert done > 0
+    shown = nao_testbed("sweep --show out")
+    assert shown.status == 0
+    assert shown.err.startswith(f"{6 - done} of 6 trials are missing.")
     out, err = launch(line).communicate(timeout=PATIENCE_S)
     assert err == ""
     assert f"6 of 6 trials finished, {done} of them earlier" in out
     frame = read_sweep(here / "out").frame
     assert_frame_equal(frame.drop(columns=CLOCKS), unbroken.drop(columns=CLOCKS))
-
-
-def test_a_killed_sweep_shows_its_finished_trials(here: Path, launch: Launch) -> None:
-    (here / "short.yaml").write_text(SHORT, "utf-8")
-    done = break_off(launch("sweep short.yaml --out out --jobs 1"), here / "out", KILL)
-    process = launch("sweep --show out")
-    _, err = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 0
-    assert err.startswith(f"{6 - done} of 6 trials are missing.")
