@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nao_testbed.controllers.stiffness.kernels import BoolArray, IndexArray
-from nao_testbed.experiments.heat.logs.record import LONG_ROWS
+from nao_testbed.experiments.heat.logs.record import LONG_ROWS, Repair
 from nao_testbed.experiments.heat.logs.tables import LogTable
 from nao_testbed.models import BadInput
 from nao_testbed.models.errors import ExtraMissing
@@ -222,11 +222,16 @@ def read_bag(path: Path) -> BagTable:
     if not path.exists():
         raise BadInput(f"{path} cannot be read: No such file or directory.")
     blocks: dict[tuple[str, ...], MessageBlock] = {}
+    unknown = ""
     try:
         store = get_typestore(Stores.ROS2_HUMBLE)
         with AnyReader([path], default_typestore=store) as reader:
             topics: dict[int, _Topic] = {}
-            for connection, stamp, raw in reader.messages():
+            types = reader.typestore.fielddefs
+            known = [c for c in reader.connections if c.msgtype in types]
+            others = {c.msgtype for c in reader.connections if c not in known}
+            unknown = ", ".join(sorted(others))
+            for connection, stamp, raw in reader.messages(known) if known else ():
                 topic = topics.get(id(connection))
                 if topic is None:
                     read = partial(_read, reader, connection)
@@ -244,11 +249,20 @@ def read_bag(path: Path) -> BagTable:
             f"{path} cannot be read as a bag: {text} Give a whole bag of ROS 1, the "
             "folder of a bag of ROS 2, or an MCAP file of ROS 2 or with JSON messages."
         ) from error
+    if not blocks and unknown:
+        raise BadInput(
+            f"{path} does not define its messages {unknown}; where they are installed, "
+            "convert it by `ros2 bag convert` to MCAP, or export its topics as CSV."
+        )
     if not blocks:
         raise BadInput(
             f"{path} has no numbers in its topics; give a bag with joint states."
         )
-    return BagTable(path, blocks)
+    table = BagTable(path, blocks)
+    if unknown:
+        what = f"messages without a definition, {unknown}: left out"
+        table.repairs = (Repair(kind="missing", rows=0, what=what),)
+    return table
 
 
 def _read_json(path: Path) -> dict[tuple[str, ...], MessageBlock]:

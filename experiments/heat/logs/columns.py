@@ -57,6 +57,8 @@ class Match(NamedTuple):
     name: str
     """Our name of the column, as parsed by `find_signal`, or `TIME`."""
     dialect: str
+    other: str = ""
+    """Column with the same angles in another topic, which is not used."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,14 +182,17 @@ def match_columns(
             match = Match(column, _with_unit(name, unit), lines[rank].dialect)
             ranked.append((rank, match))
     has_time = any(map(_is_time, found))
-    names = {match.name for match in found}
-    for _, match in sorted(ranked, key=lambda one: one[0]):
+    places = {match.name: (-1, k) for k, match in enumerate(found)}
+    for rank, match in sorted(ranked, key=lambda one: one[0]):
         one = _labelled(match, labels, robot)
-        if one is None or one.name in names or (has_time and _is_time(one)):
+        if one is None or (has_time and _is_time(one)):
             continue
-        has_time |= _is_time(one)
-        names.add(one.name)
-        found.append(one)
+        first, k = places.setdefault(one.name, (rank, len(found)))
+        if k == len(found):
+            has_time |= _is_time(one)
+            found.append(one)
+        elif rank == first and not found[k].other and _signal_of(one.name) == "q":
+            found[k] = found[k]._replace(other=one.column)
     if not any(map(_is_time, found)):  # "Uhr [s]"
         units = ((column, _without_unit(column)[1]) for column in rest)
         times = [Match(c, f"{TIME}_{u}", TIME) for c, u in units]

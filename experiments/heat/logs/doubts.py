@@ -95,6 +95,11 @@ def _changed(log: Log, signal: str, columns: Columns) -> dict[str, Columns]:
     return {**log.signals, signal: columns}
 
 
+def _converted(log: Log, signal: str, columns: Columns, what: str) -> Log:
+    changed = _changed(log, signal, columns)
+    return _noted(log, "unit", log.time_s.size, what, signals=changed)
+
+
 def _in_seconds(log: Log) -> Log:
     """Convert times in ms, us or ns whose column claims s."""
     largest = float(np.nanmax(log.time_s, initial=0.0))
@@ -105,8 +110,7 @@ def _in_seconds(log: Log) -> Log:
     ):
         if largest > least:
             what = f"times beyond the year 5000 in s: read as {unit}"
-            changed = _changed(log, TIME_COLUMN, {"": factor * log.time_s})
-            return _noted(log, "unit", log.time_s.size, what, signals=changed)
+            return _converted(log, TIME_COLUMN, {"": factor * log.time_s}, what)
     return log
 
 
@@ -210,8 +214,7 @@ def _in_our_units(log: Log, robot: Robot) -> Log:
             scaled = {n: factor * v for n, v in columns.items()}
             if not any(_is_beyond(v, n, robot) for n, v in scaled.items()):
                 what = f"{signal} of all joints in {unit}: converted to rad"
-                signals = _changed(log, signal, scaled)
-                log = _noted(log, "unit", log.time_s.size, what, signals=signals)
+                log = _converted(log, signal, scaled, what)
                 break
     columns = _of_robot(log.signals.get("current", {}), robot.motor_names)
     shares = [
@@ -222,16 +225,14 @@ def _in_our_units(log: Log, robot: Robot) -> Log:
     if sum(share > 1.0 for share in shares) > 2:
         scaled = {n: 1e-3 * v for n, v in columns.items()}
         if max(shares, default=0.0) < 1e3:
-            signals = _changed(log, "current", scaled)
             what = "currents of all motors in mA: converted to A"
-            log = _noted(log, "unit", log.time_s.size, what, signals=signals)
+            log = _converted(log, "current", scaled, what)
     columns = _of_robot(log.signals.get("temperature", {}), robot.motor_names)
     middle = [float(np.nanmedian(v)) for v in columns.values() if np.isfinite(v).any()]
     if len(middle) > 7 and min(middle) > HOT_DEGC and max(middle) < 250.0:
         scaled = {n: (v - 32.0) / 1.8 for n, v in columns.items()}
         what = f"all motors above {HOT_DEGC:g} degrees: °F, converted to °C"
-        signals = _changed(log, "temperature", scaled)
-        log = _noted(log, "unit", log.time_s.size, what, signals=signals)
+        log = _converted(log, "temperature", scaled, what)
     return log
 
 
@@ -410,8 +411,7 @@ def _upright(log: Log) -> Log:
         return log
     turned = {axis: -values for axis, values in axes.items()}
     what = "accelerometer with gravity downward: sign inverted"
-    changed = _changed(log, "accelerometer", turned)
-    return _noted(log, "unit", log.time_s.size, what, signals=changed)
+    return _converted(log, "accelerometer", turned, what)
 
 
 def _signed(log: Log, robot: Robot) -> Log:

@@ -46,9 +46,8 @@ from nao_testbed.sim.recording.run_meta import META_FILE
 
 LOG_ENDINGS = frozenset({".csv", ".parquet", ".jsonl", ".gz", ".mcap", ".bag", ".db3"})
 """Endings of files by which a folder of logs is recognised."""
-NOT_READ = frozenset({".pkl", ".pickle", ".joblib", ".pt", ".pth", ".npy"}) | {
-    *(".h5", ".hdf5", ".mat", ".xls", ".xlsx")
-}
+NO_TEXT = ("", "nan", "None")
+NOT_READ = {".pkl", ".pickle", ".pt", ".npy", ".h5", ".hdf5", ".mat", ".xls", ".xlsx"}
 """Endings of files that are not read, some of them because they may run a program."""
 
 WHOSE = frozenset(
@@ -183,6 +182,10 @@ def _log_of(table: LogTable, robot: Robot | None, entries: Sequence[str]) -> Log
     if dialects:
         what = f"columns as of {', '.join(dialects)}"
         repairs.append(Repair(kind="name", rows=len(done), what=what))
+    if twice := [match for match in done if match.other]:
+        what = f"angles twice: {twice[0].column} is used, not {twice[0].other}; "
+        what += "choose by --map"
+        repairs.append(Repair(kind="name", rows=len(twice), what=what))
     ours = {match.column: match.name for match in done}
     names = [ours.get(name, name) for name in table.names]
     data = {match.name: columns.pop(match.column) for match in done}
@@ -203,14 +206,12 @@ def _label(table: LogTable, column: str) -> str:
         BadInput: the column names several, as messages of two programs do.
     """
     first = table.first_text(column)
-    if isinstance(table, LongCsvTable):
-        return first  # has compared two rows
-    for text in table.texts(column):
-        if text not in {first, "", "nan", "None"}:
-            raise BadInput(
-                f"{table.path}: column {column!r} names {first} and {text}; give "
-                "messages with the same joints in one order, or record a bag."
-            )
+    is_long = isinstance(table, LongCsvTable)  # has compared two rows
+    if others := {*([] if is_long else table.texts(column))} - {first, *NO_TEXT}:
+        raise BadInput(
+            f"{table.path}: column {column!r} names {first} and {min(others)}; give "
+            "messages with the same joints in one order, or record a bag."
+        )
     return first
 
 

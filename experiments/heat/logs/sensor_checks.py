@@ -176,11 +176,9 @@ def _require(log: Log, robot: Robot, *, needs_current: bool) -> None:
             unknown = [name for name in log.names if not find_signal(name)]
             rest = "" if len(log.names) > 1 else " It has no other columns than times."
             if unknown:
-                rest = (
-                    f" Unknown columns: {listed(unknown, 4)}. Say what they are by "
-                    f"--map, such as --map '{column}.{{joint}}=PATTERN', or give the "
-                    f"robot of the log by --robot (now {robot.name!r})."
-                )
+                rest = f" Unknown columns: {listed(unknown, 4)}. Say what they are by "
+                rest += f"--map, such as --map '{column}.{{joint}}=PATTERN', or give "
+                rest += f"the robot of the log by --robot (now {robot.name!r})."
             raise BadInput(
                 f"{log.path} has no {what} of {', '.join(missing)}, which is needed. "
                 f"Name the columns {units}{other}.{rest}"

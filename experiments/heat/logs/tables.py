@@ -11,7 +11,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -170,23 +170,13 @@ def is_parquet(path: Path) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def read_parquet(path: Path) -> LogTable:
-    """Open a Parquet file; its index and the items of lists become columns.
-
-    Raises:
-        BadInput: the file is not a Parquet file, or has no rows.
-    """
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Report errors of a file that is not, or no longer, Parquet."""
     import pyarrow as pa  # noqa: PLC0415  # slow
 
     try:
-        table = ParquetTable(path)
-        if not table.is_nested:
-            return table
-        import pandas as pd  # noqa: PLC0415  # slow
-
-        return FrameTable(
-            path, _without_lists(pd.read_parquet(BytesIO(read_data(path))), path)
-        )
+        yield
     except (OSError, ValueError, pa.ArrowException) as error:
         why = getattr(error, "strerror", None) or str(error).splitlines()[0]
         raise BadInput(
@@ -195,12 +185,31 @@ def read_parquet(path: Path) -> LogTable:
         ) from error
 
 
+def read_parquet(path: Path) -> LogTable:
+    """Open a Parquet file; its index and the items of lists become columns.
+
+    Raises:
+        BadInput: the file is not a Parquet file, or has no rows.
+    """
+    with _reading(path):
+        table = ParquetTable(path)
+        return read_data_set(path, [path]) if table.is_nested else table
+
+
 def read_data_set(path: Path, files: Sequence[Path]) -> FrameTable:
-    """Read the files of a LeRobot data set, with the rows of all episodes."""
+    """Read the files of a LeRobot data set, with the rows of all episodes.
+
+    Raises:
+        BadInput: a file cannot be read.
+    """
     import pandas as pd  # noqa: PLC0415  # slow
 
-    frames = [_without_lists(pd.read_parquet(file), file) for file in files]
-    return FrameTable(path, pd.concat(frames, ignore_index=True))
+    frames = []
+    for file in files:
+        with _reading(file):
+            frame = pd.read_parquet(BytesIO(read_data(file)))
+            frames.append(_without_lists(frame, file))
+    return FrameTable(path, pd.concat(frames, ignore_index=len(files) > 1))
 
 
 def read_arrays(path: Path) -> FrameTable:
@@ -209,8 +218,6 @@ def read_arrays(path: Path) -> FrameTable:
     Raises:
         BadInput: the file cannot be read, or the arrays differ in length.
     """
-    import pandas as pd  # noqa: PLC0415  # slow
-
     try:
         with np.load(BytesIO(path.read_bytes()), allow_pickle=False) as file:
             arrays = {name: file[name].tolist() for name in file.files}
@@ -219,7 +226,13 @@ def read_arrays(path: Path) -> FrameTable:
             f"{path} cannot be read as NPZ: {error}; give a file of numpy.savez with "
             "arrays of numbers and names."
         ) from error
-    if not (columns := _columns(path, arrays)):
+    return _table_of(path, _columns(path, arrays))
+
+
+def _table_of(path: Path, columns: Any) -> FrameTable:
+    import pandas as pd  # noqa: PLC0415  # slow
+
+    if not any(columns):
         raise BadInput(f"{path} has no rows; give a file with data.")
     return FrameTable(path, pd.DataFrame(columns))
 
@@ -238,12 +251,10 @@ def read_records(path: Path) -> FrameTable:
     Raises:
         BadInput: the text has other contents, or no rows.
     """
-    import pandas as pd  # noqa: PLC0415  # slow
-
     text = text_of(path)
     whole = _listed(_parsed(text)) if _JSON.match(text) else None
     if isinstance(whole, dict) and (columns := _columns(path, whole)):
-        return FrameTable(path, pd.DataFrame(columns))
+        return _table_of(path, columns)
     is_yaml = not _JSON.match(text)
     records = [*(_yaml_records(path, text) if is_yaml else _json_records(text, whole))]
     repairs: Sequence[Repair] = ()
@@ -259,9 +270,7 @@ def read_records(path: Path) -> FrameTable:
                 "a CSV file."
             )
         rows.append(dict(_leaves("", record)))
-    if not any(rows):
-        raise BadInput(f"{path} has no rows; give a file with data.")
-    table = FrameTable(path, pd.DataFrame(rows))
+    table = _table_of(path, rows)
     table.repairs = repairs
     return table
 
@@ -389,9 +398,11 @@ def _without_lists(frame: "pd.DataFrame", path: Path) -> "pd.DataFrame":
         if not isinstance(first, np.ndarray | list) or np.ndim(first) != 1:
             parts.append(values.to_frame())
             continue
-        names = _item_names(path, str(name)) or list(map(str, range(len(first))))
         items = np.stack(values.tolist())
-        titles = [f"{name}.{k}" for k in names[: items.shape[1]]]
+        names = _item_names(path, str(name))
+        if len({*names}) != items.shape[1]:
+            names = [*map(str, range(items.shape[1]))]
+        titles = [f"{name}.{k}" for k in names]
         parts.append(pd.DataFrame(items, frame.index, titles))
     return pd.concat(parts, axis=1) if parts else frame
 
