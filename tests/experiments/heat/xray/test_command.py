@@ -2,20 +2,29 @@
 
 import json
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from nao_testbed.experiments.cli import app, main
 
 RUNNER = CliRunner()
+Diagnosis: TypeAlias = tuple[Path, Result]
 
 
-def test_a_run_gives_tables_json_and_figure(run_folder: Path, tmp_path: Path) -> None:
-    figure, file = tmp_path / "xray.svg", tmp_path / "xray.json"
-    found = RUNNER.invoke(
-        app, ["xray", str(run_folder), "--figure", str(figure), "--json", str(file)]
-    )
+@pytest.fixture(scope="module")
+def diagnosis(run_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Diagnosis:
+    """Return a folder with all files of the command, and its result."""
+    folder = tmp_path_factory.mktemp("files")
+    names = {"figure": "xray.svg", "json": "xray.json", "out": "diagnosis"}
+    files = [f"--{option}={folder / name}" for option, name in names.items()]
+    return folder, RUNNER.invoke(app, ["xray", str(run_folder), *files])
+
+
+def test_a_run_gives_tables_json_and_figure(diagnosis: Diagnosis) -> None:
+    folder, found = diagnosis
+    figure, file = folder / "xray.svg", folder / "xray.json"
     assert found.exit_code == 0, found.output
     assert "LAnklePitch has an error of" in found.output
     assert "Internal wrench" in found.output
@@ -36,11 +45,9 @@ def test_a_run_gives_tables_json_and_figure(run_folder: Path, tmp_path: Path) ->
 
 
 def test_a_report_shows_diagnosis_tables_figure_and_limits(
-    run_folder: Path, tmp_path: Path
+    diagnosis: Diagnosis,
 ) -> None:
-    out = tmp_path / "diagnosis"
-    found = RUNNER.invoke(app, ["xray", str(run_folder), "--out", str(out)])
-    assert found.exit_code == 0, found.output
+    out = diagnosis[0] / "diagnosis"
     assert RUNNER.invoke(app, ["report", str(out)]).exit_code == 0
     html = (out / "report.html").read_text("utf-8")
     for text in (
