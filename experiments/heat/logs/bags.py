@@ -249,15 +249,12 @@ def read_bag(path: Path) -> BagTable:
             f"{path} cannot be read as a bag: {text} Give a whole bag of ROS 1, the "
             "folder of a bag of ROS 2, or an MCAP file of ROS 2 or with JSON messages."
         ) from error
-    if not blocks and unknown:
-        raise BadInput(
-            f"{path} does not define its messages {unknown}; where they are installed, "
-            "convert it by `ros2 bag convert` to MCAP, or export its topics as CSV."
-        )
     if not blocks:
-        raise BadInput(
-            f"{path} has no numbers in its topics; give a bag with joint states."
-        )
+        why = "has no numbers in its topics; give a bag with joint states."
+        if unknown:
+            why = f"does not define its messages {unknown}; where they are installed, "
+            why += "convert it by `ros2 bag convert` to MCAP, or export topics as CSV."
+        raise BadInput(f"{path} {why}")
     table = BagTable(path, blocks)
     if unknown:
         what = f"messages without a definition, {unknown}: left out"

@@ -62,16 +62,12 @@ def _read_rows(path: Path) -> tuple[list[str], _Rows, list[Repair]]:
             twice, or its rows differ in length.
     """
     text = text_of(path)
-    every = [
-        (number, line)
-        for number, line in enumerate(text.splitlines(), start=1)
-        if line.strip()
-    ]
+    every = [one for one in enumerate(text.splitlines(), start=1) if one[1].strip()]
     lines = [one for one in every if not _COMMENT.match(one[1])]
     if not lines or "\0" in text:
         raise BadInput(
-            f"{path} has no rows of text; give a CSV file whose first row names the "
-            f"columns."
+            f"{path} has no rows of text; give a CSV file that begins with the names "
+            "of the columns."
         )
     before = every[: every.index(lines[0])]
     if before and _is_numbers(lines[0][1]):  # the header is a comment
@@ -377,16 +373,9 @@ class LongCsvTable(LogTable):
 
         reader = pacsv.open_csv(
             path,
-            pacsv.ReadOptions(
-                column_names=names,
-                skip_rows=1,
-                block_size=BLOCK_BYTES,
-                use_threads=True,
-            ),
+            pacsv.ReadOptions(column_names=names, skip_rows=1, block_size=BLOCK_BYTES),
             pacsv.ParseOptions(
-                delimiter=separator,
-                ignore_empty_lines=False,
-                invalid_row_handler=skip,
+                delimiter=separator, ignore_empty_lines=False, invalid_row_handler=skip
             ),
             pacsv.ConvertOptions(
                 column_types=kinds,
