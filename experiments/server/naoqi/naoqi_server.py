@@ -24,7 +24,6 @@ from nao_testbed.experiments.server.naoqi.client_session import (
     HEADER,
     MAGIC,
     ClientSession,
-    exactly,
 )
 from nao_testbed.experiments.server.naoqi.exported import TYPED
 from nao_testbed.experiments.server.naoqi.naoqi_client import NaoqiClient, Parts
@@ -53,9 +52,8 @@ TYPED_START = 9 + len(TYPED)
 EVENT = 5
 """Message kind that carries the value of a signal."""
 MAX_BYTES = 1 << 24
-"""Maximum size of a message without its header, in bytes."""
-MAX_DIRECTORY_BYTES = 1 << 16
-"""The same for a call of the service directory, which is read as a whole."""
+"""Maximum size of a message without its header, in bytes. A call of the service
+directory, which is read as a whole, has at most `CHUNK`."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -264,38 +262,35 @@ def _forward_messages(
         The way in which the source ended.
     """
     try:
-        while header := exactly(source, HEADER.size):
-            if not _is_message(header):
-                return ConnectionEnd.INVALID
-            magic, number, size, *rest = HEADER.unpack(header)
-            _, kind, _, service, _, action = rest
-            if kind == CALL:
-                passed(kind)
-            if kind == CALL and service == DIRECTORY and session is not None:
-                if size > MAX_DIRECTORY_BYTES:
-                    return ConnectionEnd.INVALID
-                data = exactly(source, size)
-                if len(data) < size:
+        with source.makefile("rb", CHUNK) as reader:
+            while header := reader.read(HEADER.size):
+                if not _is_message(header):
+                    is_whole = len(header) == HEADER.size
+                    return ConnectionEnd.INVALID if is_whole else ConnectionEnd.BROKEN
+                magic, number, size, *rest = HEADER.unpack(header)
+                _, kind, _, service, _, action = rest
+                if kind == CALL:
+                    passed(kind)
+                data = reader.read(min(size, CHUNK))
+                if len(data) < min(size, CHUNK):
                     return ConnectionEnd.BROKEN
-                session.prepare(action, data)
-                sink.sendall(header + data)
-                session.announce(action)
-                continue
-            if kind == REPLY and size > TYPED_START:
-                start = exactly(source, TYPED_START)
-                size -= TYPED_START
-                is_typed = start.endswith(TYPED)
-                new = HEADER.pack(magic, number, size, *rest)
-                header = new if is_typed else header + start
-            sink.sendall(header)
-            while size:
-                data = source.recv(min(size, CHUNK))
-                if not data:
-                    return ConnectionEnd.BROKEN
-                sink.sendall(data)
                 size -= len(data)
-            if kind != CALL and not (kind == EVENT and service == DIRECTORY):
-                passed(kind)
+                asks = session if kind == CALL and service == DIRECTORY else None
+                if asks is not None:
+                    asks.prepare(action, data)
+                if kind == REPLY and data[:TYPED_START].endswith(TYPED):
+                    data = data[TYPED_START:]
+                    header = HEADER.pack(magic, number, size + len(data), *rest)
+                sink.sendall(header + data)  # together: each call waits for the GIL
+                while size and (data := reader.read(min(size, CHUNK))):
+                    sink.sendall(data)
+                    size -= len(data)
+                if size:
+                    return ConnectionEnd.BROKEN
+                if asks is not None:
+                    asks.announce(action)
+                if kind != CALL and not (kind == EVENT and service == DIRECTORY):
+                    passed(kind)
     except OSError:
         return ConnectionEnd.BROKEN
     finally:
@@ -308,9 +303,10 @@ def _is_message(header: bytes) -> bool:
     """Return True if bytes are the header of a message of `qi`."""
     if len(header) < HEADER.size:
         return False
-    magic, _, size, version, kind, _, _, _, _ = HEADER.unpack(header)
-    is_ours = magic == MAGIC and version == VERSION
-    return is_ours and kind in KINDS and size <= MAX_BYTES
+    magic, _, size, version, kind, _, service, _, _ = HEADER.unpack(header)
+    is_ours = magic == MAGIC and version == VERSION and kind in KINDS
+    is_read_whole = kind == CALL and service == DIRECTORY
+    return is_ours and size <= (CHUNK if is_read_whole else MAX_BYTES)
 
 
 def _first_header(connection: socket.socket) -> bytes:
