@@ -38,7 +38,7 @@ def shared() -> Iterator[InProcess]:
 def world(shared: InProcess) -> Iterator[InProcess]:
     yield shared
     shared.parts.motion.kill(shared.parts.motion.tasks())
-    shared.run(0.1)
+    shared.run(1.0)
 
 
 def _knock_over(world: InProcess, newton: tuple[float, float, float]) -> None:
