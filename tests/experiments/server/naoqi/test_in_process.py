@@ -16,7 +16,6 @@ from nao_testbed.experiments.server.naoqi.memory.memory_keys import PREFIX
 from nao_testbed.experiments.server.naoqi.naoqi_client import NaoqiClient
 from nao_testbed.experiments.server.naoqi.services.dcm import Dcm
 from nao_testbed.experiments.server.naoqi.services.programs import Programs
-from nao_testbed.experiments.server.naoqi.services.sensors import NEAR_M
 from nao_testbed.experiments.server.naoqi.services.table import SERVICES
 from nao_testbed.models import BadInput, UnknownName
 from nao_testbed.sim.engine.interface import rotation_from_quaternion
@@ -446,18 +445,22 @@ def test_clients_that_have_left_keep_no_objects(world: InProcess) -> None:
 
 def test_sonar_events_say_on_which_side_an_obstacle_is_near(world: InProcess) -> None:
     memory, ask = world.parts.memory, world.ask("ALMemory")
-    key = f"{PREFIX}US/Left/Sensor/Value"
-    assert ask("getData", "SonarLeftNothingDetected") > NEAR_M
-    live = memory._live[key]
+    left, right = (f"{PREFIX}US/{side}/Sensor/Value" for side in ("Left", "Right"))
+    live = {key: memory._live[key] for key in (left, right)}
     try:
-        memory.add_live({key: lambda: 0.3})
+        memory.add_live({left: lambda: 2.0, right: lambda: 2.0})
+        world.run(0.2)
+        before = ask("getData", "SonarRightDetected")
+        memory.add_live({left: lambda: 0.3})
+        world.run(0.2)
+        assert ask("getData", "SonarLeftDetected") == pytest.approx(0.3)
+        assert ask("getData", "SonarRightDetected") == before
+        n = len(ask("getEventHistory", "SonarLeftNothingDetected"))
+        memory.add_live({left: lambda: 2.0})
         world.run(0.2)
     finally:
-        memory.add_live({key: live})
-    assert ask("getData", "SonarLeftDetected") == pytest.approx(0.3)
-    assert ask("getData", "SonarRightDetected") == 0.0
-    n = len(ask("getEventHistory", "SonarLeftNothingDetected"))
-    world.run(0.2)
+        memory.add_live(live)
+    assert ask("getData", "SonarLeftNothingDetected") == pytest.approx(2.0)
     assert len(ask("getEventHistory", "SonarLeftNothingDetected")) == n + 1
     events = world.ask("ALSonar")("getEventList")
     assert set(events) <= set(ask("getEventList"))
