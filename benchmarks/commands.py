@@ -36,7 +36,7 @@ COMMANDS: Mapping[str, Sequence[str]] = {
     "scenario_check": ["scenario", "check", "ten_minutes"],
     "live": ["live", "--no-browser", *("--port", "0"), *("--seconds", "0.001")],
     "heat": ["heat", "--preset", "document", "--out", "heat"],
-    "sweep": ["sweep", "sweep.yaml", "--yes", "--out", "sweep"],
+    "sweep": ["sweep", "../sweep.yaml", "--yes", "--out", "sweep"],
 }
 """Measured commands by the names of their figures."""
 _RUN = "from nao_testbed.experiments.cli import main; main()"
@@ -110,10 +110,12 @@ def _checkout(folder: Path, revision: str | None) -> Iterator[Path | None]:
 def _cpu_s(root: Path, words: Sequence[str], folder: Path) -> float:
     """Return the processor time in s of a command of a checkout."""
     path = os.pathsep.join([str(root / "src"), str(root)])
+    own = folder / f"run-{time.monotonic_ns()}"  # else a sweep resumes the one before
+    own.mkdir()
     begin = _children_s()
     subprocess.run(
         [sys.executable, "-c", _START + _RUN, *words],
-        cwd=folder,
+        cwd=own,
         env={**os.environ, "PYTHONPATH": path},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -60,6 +60,7 @@ def test_a_command_is_measured_beside_its_trials(
     trials = {"heat": (lambda _folder: 0.5, 1.5)}
     monkeypatch.setattr("benchmarks.commands._TRIALS", trials)
     whole, over = measure_commands(tmp_path, rounds=2, commands={"heat": ["--help"]})
+    assert len(list(tmp_path.glob("run-*"))) == 3  # no run resumes another one
     assert (whole.what, over.what) == (
         "nao-testbed --help",
         "nao-testbed --help / its trials",
