@@ -146,19 +146,27 @@ BESIDE: dict[str, Callable[[str, Any, Any], None] | None] = {
 def company(
     beside: Callable[..., None] | None, url: str, counts: Any
 ) -> Iterator[None]:
-    """Run a function in another process, from its first counts to the end."""
+    """Run a function in another process, from its first counts to the end.
+
+    Raises:
+        TestbedError: it ended before the block did.
+    """
     if beside is None:
         yield
         return
     spawn = multiprocessing.get_context("spawn")
     is_over, before = spawn.Event(), counts[0]
-    other = spawn.Process(target=beside, args=(url, is_over, counts))
+    other = spawn.Process(target=beside, args=(url, is_over, counts), daemon=True)
     other.start()
-    while counts[0] < before + OTHERS and other.is_alive():
-        time.sleep(0.05)
-    yield
-    is_over.set()
-    other.join()
+    try:
+        while counts[0] < before + OTHERS and other.is_alive():
+            time.sleep(0.05)
+        yield
+        if not other.is_alive():
+            raise TestbedError("the other clients ended too early; run it again.")
+    finally:
+        is_over.set()
+        other.join()
 
 
 def compare(blocks: int, seconds: float, folder: Path) -> dict[str, Any]:
@@ -257,16 +265,18 @@ def main() -> None:
     )
     parser.add_argument("--clients", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--blocks", type=int, default=0)
+    parser.add_argument("--blocks", type=int)
     asked = parser.parse_args()
     if asked.clients < 1:
         parser.error(f"--clients is {asked.clients}; give a whole number from 1 up.")
+    if asked.blocks is not None and asked.blocks < 1:
+        parser.error(f"--blocks is {asked.blocks}; give a whole number from 1 up.")
     if not 0.1 <= asked.seconds <= LONGEST_S:
         parser.error(
             f"--seconds is {asked.seconds}; give a number from 0.1 to {LONGEST_S:g}."
         )
     with tempfile.TemporaryDirectory() as folder:
-        if asked.blocks > 0:
+        if asked.blocks:
             found = compare(asked.blocks, asked.seconds, Path(folder))
         else:
             found = measure(asked.clients, asked.seconds, Path(folder))

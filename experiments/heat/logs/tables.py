@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
+from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -219,7 +219,11 @@ def read_arrays(path: Path) -> FrameTable:
         BadInput: the file cannot be read, or the arrays differ in length.
     """
     try:
-        with np.load(BytesIO(path.read_bytes()), allow_pickle=False) as file:
+        data = BytesIO(path.read_bytes())
+        if not is_zipfile(data):  # numpy takes it for a pickle
+            raise BadZipFile("it is not an archive of arrays, or incomplete")
+        data.seek(0)
+        with np.load(data, allow_pickle=False) as file:
             arrays = {name: file[name].tolist() for name in file.files}
     except (ValueError, OSError, EOFError, AttributeError, BadZipFile) as error:
         raise BadInput(

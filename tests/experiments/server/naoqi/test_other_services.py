@@ -52,21 +52,25 @@ def test_hand_opens_and_closes(nao: Any) -> None:
 
 
 def test_unstimulated_sensors_return_their_rest_values(nao: Any) -> None:
-    distances, touched, subscribers, unknown = nao.run("""
+    distances, touched, lists, unknown = nao.run("""
         sonar = session.service("ALSonar")
+        lists = [[one[0] for one in sonar.getSubscribersInfo()]]
         sonar.subscribe("me")
-        subscribers = [one[0] for one in sonar.getSubscribersInfo()]
+        lists.append([one[0] for one in sonar.getSubscribersInfo()])
         key = "Device/SubDeviceList/US/%s/Sensor/Value"
         distances = [memory.getData(key % side) for side in ("Left", "Right")]
         sonar.unsubscribe("me")
         touched = [name for name, is_touched, *_ in
                    session.service("ALTouch").getStatus() if is_touched]
-        tell([distances, touched, subscribers,
+        lists.append([one[0] for one in sonar.getSubscribersInfo()])
+        tell([distances, touched, lists,
               refused(lambda: sonar.unsubscribe("me"))])
     """)
     assert all(distance > 0.2 for distance in distances)
     assert touched == []
-    assert "me" in subscribers, "others may have subscribed before"
+    before, subscribed, after = lists  # others may have subscribed before
+    assert subscribed == [*before, "me"]
+    assert after == before
     assert "me" in unknown
 
 
