@@ -1,6 +1,7 @@
 """Signals while processes start: the parent loses none, the workers get none."""
 
 import contextlib
+import itertools
 import multiprocessing
 import os
 import signal
@@ -10,6 +11,8 @@ import time
 from functools import partial
 from multiprocessing.connection import wait
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -24,6 +27,8 @@ from nao_testbed.experiments.common.workers import (
     run_beside,
     start_workers,
 )
+from nao_testbed.experiments.heat import side_by_side
+from nao_testbed.experiments.heat.side_by_side import WorkerOutcome
 from nao_testbed.models import BadInput, TestbedError
 from nao_testbed.models.system import CAN_FORK, END_SIGNALS, interrupt
 from tests.processes import can_signal
@@ -150,6 +155,42 @@ def test_a_worker_crash_before_a_stop_is_no_kill() -> None:
     worker.close()
     assert not worker.was_killed
     assert worker.end == "ended with exit status 3"
+
+
+@pytest.mark.parametrize("n", [2, 4])
+def test_a_free_core_is_offered_while_the_last_trial_runs(
+    monkeypatch: pytest.MonkeyPatch, n: int
+) -> None:
+    """Two cores; worker k ends when it is asked for the k-th time."""
+    made = itertools.count(1)
+
+    class Ending:
+        waitable = ()
+        result = WorkerOutcome(error="ended")
+
+        def __init__(self, _work: object) -> None:
+            self.left = next(made)
+
+        def messages(self) -> list[float]:
+            return []
+
+        def close(self) -> None:
+            pass
+
+        @property
+        def has_ended(self) -> bool:
+            self.left -= 1
+            return self.left < 0
+
+    monkeypatch.setattr(side_by_side, "Worker", Ending)
+    monkeypatch.setattr(side_by_side, "processors", lambda: 2)
+    free: list[int] = []
+    trials: Any = [SimpleNamespace(controller="fixed")] * n
+    done = side_by_side.outcomes_side_by_side(
+        trials, lambda *_: None, lambda: free.append(1)
+    )
+    assert [one.error for one in done] == ["ended"] * n
+    assert free == [1]
 
 
 def _refuse() -> int:
