@@ -14,6 +14,8 @@ from scipy.ndimage import median_filter
 from nao_testbed.controllers.stiffness.kernels import BoolArray
 from nao_testbed.experiments.heat.logs.record import (
     BEYOND_STOP_RAD,
+    COPY,
+    COPY_RAD,
     Columns,
     Log,
     Repair,
@@ -63,6 +65,8 @@ IRREGULAR, MOST_IRREGULAR = 0.25, 0.05
 steps from which the clock jitters."""
 FEW_MISSING = 0.05
 """Share of missing cells that is not reported."""
+COPY_ROWS, COPY_SHARE = 4, 0.99
+"""Number of rows by which copied angles may be late; share of equal readings."""
 SIGN_S, SIGN_ROWS = 60.0, 6000
 """Length of the last part of a log, from which signs of currents are inferred."""
 
@@ -83,7 +87,7 @@ def doubt(log: Log, robot: Robot | None) -> Log:
         log = _without_dropouts(log)
         log = _without_lag(log)
     log = _upright(log)
-    return log if robot is None else _signed(log, robot)
+    return log if robot is None else _signed(_with_copy_noted(log, robot), robot)
 
 
 def _noted(log: Log, kind: str, rows: int, what: str, **changed: object) -> Log:
@@ -383,6 +387,22 @@ def _without_lag(log: Log) -> Log:
         changed = _changed(log, signal, moved)
         what += f"shifted by {k} rows"
         log = _noted(log, "lag", log.time_s.size, what, signals=changed)
+    return log
+
+
+def _with_copy_noted(log: Log, robot: Robot) -> Log:
+    """Report angles of the legs that equal the set-points: one is a copy."""
+    q, target = log.signals.get("q", {}), log.signals.get("target", {})
+    legs = set(robot.leg_joints)
+    if not legs or not legs <= q.keys() & target.keys():
+        return log
+    n = log.time_s.size
+    for late in range(min(COPY_ROWS, n)):
+        off = (np.abs(q[one][late:] - target[one][: n - late]) for one in legs)
+        known = (one[np.isfinite(one)] for one in off)
+        if all(one.size and (one < COPY_RAD).mean() > COPY_SHARE for one in known):
+            what = "q equals target in all leg joints: perhaps a copy"
+            return _noted(log, COPY, n, what)
     return log
 
 

@@ -27,6 +27,10 @@ BEYOND_STOP_RAD = 0.35
 COLDEST_DEGC, HOTTEST_DEGC = -40.0, 200.0
 """Plausible temperatures of a motor in use."""
 
+COPY, COPY_RAD = "copy", 9e-4
+"""Kind of a repair: angles equal the set-points; largest difference, since a copy may
+be rounded."""
+
 
 def largest_torque(robot: Robot, motor: str) -> float:
     """Return the largest effort limit of a motor's joints in N·m."""
@@ -48,7 +52,8 @@ class Repair:
     """Fault of the data, and its repair."""
 
     kind: str
-    """`unit`, `name`, `order`, `duplicate`, `missing`, `gap`, `lag` or `short`."""
+    """`unit`, `name`, `order`, `duplicate`, `missing`, `gap`, `lag`, `copy` or
+    `short`."""
     rows: int
     """Number of affected rows."""
     what: str

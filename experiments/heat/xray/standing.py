@@ -20,7 +20,7 @@ import numpy as np
 from nao_testbed.controllers.interface.robot_interface import AXES
 from nao_testbed.controllers.stiffness.dynamics import GRAVITY
 from nao_testbed.controllers.stiffness.kernels import BoolArray, IndexArray
-from nao_testbed.experiments.heat.logs.record import Columns, Log
+from nao_testbed.experiments.heat.logs.record import COPY, COPY_RAD, Columns, Log
 from nao_testbed.experiments.heat.logs.sensor_checks import check_sensors
 from nao_testbed.models import BadInput, Posture, Robot
 from nao_testbed.models.values import FloatArray
@@ -136,6 +136,8 @@ def find_standing(log: Log, robot: Robot) -> Standing:
         accelerometer_sd=gravity_sd,
         remarks=tuple(remarks),
     )
+    if any(repair.kind == COPY for repair in log.repairs):
+        _refuse_copy(log, robot, effort)
     if log.run_state is None and is_signed.all():
         _check_servos(log, robot, standing)
     return standing
@@ -314,6 +316,31 @@ def _servo_misfit(robot: Robot, servo: FloatArray, torque: FloatArray) -> float:
     gain = max(float(servo @ torque) / float(torque @ torque + 1e-12), 0.5)
     off = servo - gain * torque
     return float(((off / np.hypot(sd, SERVO_ERROR * servo)) ** 2).sum())
+
+
+def _refuse_copy(log: Log, robot: Robot, effort: FloatArray) -> None:
+    """Reject angles that equal the set-points where torques need a difference.
+
+    Args:
+        log: log of a file, reported as a copy.
+        robot: robot of the log.
+        effort: (n_motors,) mean torques in N·m; signs may be unknown.
+
+    Raises:
+        BadInput: the differences would be seen.
+    """
+    joints = [robot.joints[robot.joint_index(name)] for name in robot.leg_joints]
+    torque = np.abs(robot.servo_torques @ effort)[robot.servo_of_joint]
+    torque = torque[[robot.joint_index(name) for name in robot.leg_joints]]
+    wind_up = torque / np.array([joint.kp for joint in joints])
+    if ((wind_up / COPY_RAD) ** 2).sum() > DOUBTFUL:
+        k = int(wind_up.argmax())
+        raise BadInput(
+            f"{log.path}: the angles q of all leg joints equal the set-points, but "
+            f"{joints[k].name} holds {torque[k]:.2g} N·m, for which its set-point must "
+            f"differ by {np.rad2deg(wind_up[k]):.2f}°: q probably holds commands. "
+            "Record measured angles; if q is measured, leave out the set-points."
+        )
 
 
 def _check_servos(log: Log, robot: Robot, standing: Standing) -> None:

@@ -88,7 +88,8 @@ def reach_verdict(
     for one in suspects.explanations:
         key = frozenset(one.joints)
         sets[key] = sets.get(key, 0.0) + one.probability
-    share = (1.0 - sum(one.probability for one in faults)) / sum(sets.values())
+    no_fault = 1.0 - sum(one.probability for one in faults)
+    share = no_fault / sum(sets.values())
     sets = {key: share * chance for key, chance in sets.items()}
 
     def chance_of(core: frozenset[str]) -> float:
@@ -136,7 +137,7 @@ def reach_verdict(
             found.append(
                 Hypothesis(causes=(), label=label, probability=p, percent=percent)
             )
-    load = suspects.probability_of(LOAD_CAUSE)
+    load = no_fault * suspects.probability_of(LOAD_CAUSE)
     return Partition(hypotheses=tuple(found), named=named, load=load)
 
 

@@ -13,6 +13,7 @@ from nao_testbed.experiments.heat.logs.log import read_log
 from nao_testbed.experiments.heat.xray.advice import Advice, find_advice
 from nao_testbed.experiments.heat.xray.column_faults import (
     ColumnFault,
+    command_odds,
     find_column_faults,
 )
 from nao_testbed.experiments.heat.xray.losses import (
@@ -252,8 +253,10 @@ def xray(
     standing = find_standing(log, robot)
     model = StandingModel(robot, standing, cfg.assumptions)
     suspects = find_suspects(model, on_fit)
-    is_file = log.run_state is None
-    faults = find_column_faults(model, suspects) if is_file else ()
+    faults: tuple[ColumnFault, ...] = ()
+    if log.run_state is None:
+        odds = command_odds(log, robot, standing.still_s)
+        faults = find_column_faults(model, suspects, odds)
     account = LegAccount(model, standing, suspects.fit)
     found = Xray(
         standing=standing,

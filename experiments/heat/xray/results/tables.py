@@ -170,6 +170,11 @@ def _causes_text(found: Xray) -> str:
         perhaps = [f"{one.label} {one.percent}%" for one in rivals]
         perhaps.append(f"no error {none.percent}%")
         parts.append("There may be an error, but this log does not identify it.")
+    perhaps += [
+        f"{one.label} {one.probability:.0%}"
+        for one in found.column_faults
+        if one.probability >= PERHAPS
+    ]
     if perhaps:
         parts.append(f"Possible: {', '.join(perhaps)}.")
     if named is None and any(one.mirrored for one in rivals):
