@@ -42,7 +42,6 @@ from nao_testbed.experiments.common.options import (
 )
 from nao_testbed.experiments.common.progress import console_for
 from nao_testbed.models import BadInput, Posture, Robot, load_robot
-from nao_testbed.models.files.yaml_tree import read_tree
 from nao_testbed.models.load import copy_robot
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.world import WorldCfg
@@ -127,7 +126,7 @@ def _add_row(
 def _add_settings(path: Path, wanted: Posture, name: str) -> None:
     yaml = YAML()
     yaml.width = 120
-    data = read_tree(path)
+    data = yaml.load(path)
     if wanted.effectors:
         settings: dict[str, object] = {
             "effectors": list(wanted.effectors),

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, Generic, NoReturn, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ValidationError
-from ruamel.yaml.comments import CommentedSeq
 
 from nao_testbed.models.errors import BadInput, RobotDataError, UnknownName
 from nao_testbed.models.files.csv_tables import message_of
+from nao_testbed.models.files.fast_yaml import LocatedList
 from nao_testbed.models.files.yaml_tree import read_tree, tree_of, yaml_line
 
 
@@ -277,17 +277,8 @@ def _in_file(tree: Any, place: Place, is_missing: bool) -> Place:
 
 
 def _short(value: Any) -> str:
-    text = repr(_plain(value))
+    text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
-
-
-def _plain(tree: Any) -> Any:
-    """Return maps and lists without the lines and comments of the file."""
-    if isinstance(tree, dict):
-        return {key: _plain(value) for key, value in tree.items()}
-    if isinstance(tree, list):
-        return [_plain(value) for value in tree]
-    return tree
 
 
 def _order(place: Place) -> tuple[str, ...]:
@@ -305,7 +296,7 @@ def _leave_out(tree: Any, place: Place) -> None:
             return
     if isinstance(tree, dict):
         tree.pop(place[-1], None)
-    elif isinstance(tree, CommentedSeq) and isinstance(place[-1], int):
-        places = [tree.lc.data[i] for i in range(len(tree)) if i != place[-1]]
+    elif isinstance(tree, LocatedList) and isinstance(place[-1], int):
+        lines = [tree.lines[i] for i in range(len(tree)) if i != place[-1]]
         del tree[place[-1]]
-        tree.lc.data = dict(enumerate(places))
+        tree.lines = dict(enumerate(lines))

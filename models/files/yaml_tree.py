@@ -10,13 +10,11 @@ Other content (dates, tags, sets) is rejected with its line.
 
 import contextlib
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedBase
-from ruamel.yaml.composer import Composer
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.constructor import RoundTripConstructor
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode
@@ -25,7 +23,13 @@ from ruamel.yaml.scanner import RoundTripScanner, ScannerError
 
 from nao_testbed.models.errors import RobotDataError
 from nao_testbed.models.files.csv_tables import read_text_of
-from nao_testbed.models.files.fast_yaml import PlainComposer, Unusual, is_plain
+from nao_testbed.models.files.fast_yaml import (
+    LocatedList,
+    LocatedMap,
+    Unusual,
+    is_plain,
+    plain_tree,
+)
 
 MAX_BYTES = 2_000_000
 """Largest size of a file: reading more would take minutes."""
@@ -89,10 +93,10 @@ def tree_of(text: str, path: Path) -> Any:
         RobotDataError: as `read_tree`.
     """
     if is_plain(text):
-        with contextlib.suppress(Unusual, _Rejected, YAMLError):
-            return _reader(partial(PlainComposer, text)).load("")
+        with contextlib.suppress(Unusual):
+            return plain_tree(text)
     try:
-        return _reader(Composer).load(text)
+        return _located(_reader().load(text))
     except _Rejected as error:
         raise RobotDataError(path, error.line, error.problem) from None
     except MarkedYAMLError as error:
@@ -116,23 +120,36 @@ def tree_of(text: str, path: Path) -> Any:
         raise RobotDataError(path, None, f"is not YAML: {error}.") from error
 
 
-def _reader(composer: Any) -> YAML:
-    """Return a reader of one text."""
+def _reader() -> YAML:
+    """Return ruamel's reader of one text."""
     yaml = YAML(typ="rt")
     yaml.Constructor = _Constructor
     yaml.Scanner = _Scanner
-    yaml.Composer = composer
     yaml.max_depth = MAX_DEPTH
     yaml.composer.warn_double_anchors = False  # YAML allows an anchor to be redefined
     return yaml
 
 
+def _located(tree: Any) -> Any:
+    """Return ruamel's tree as plain values, maps and lists with lines."""
+    if isinstance(tree, CommentedMap):
+        found: Any = LocatedMap((key, _located(tree[key])) for key in tree)
+    elif isinstance(tree, CommentedSeq):
+        found = LocatedList(map(_located, tree))
+    else:
+        plain = (kind for kind in (bool, int, float, str) if isinstance(tree, kind))
+        return next(plain, lambda same: same)(tree)
+    found.line = tree.lc.line + 1
+    found.lines = {key: place[0] + 1 for key, place in (tree.lc.data or {}).items()}
+    return found
+
+
 def yaml_line(tree: Any, place: tuple[str | int, ...]) -> int | None:
     """Return the line of the key or item at `place`, or of its nearest parent."""
-    line = tree.lc.line + 1 if isinstance(tree, CommentedBase) else 1
+    line = tree.line if isinstance(tree, LocatedMap | LocatedList) else 1
     for part in place:
         try:
-            known = tree.lc.data[part][0] + 1
+            known = tree.lines[part]
             tree = tree[part]
         except (AttributeError, KeyError, IndexError, TypeError):
             return line

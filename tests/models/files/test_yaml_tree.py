@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from nao_testbed.experiments.scenarios.reading.load import load_scenario
 from nao_testbed.experiments.sweep.spec_file.read_spec import read_spec
@@ -196,11 +195,11 @@ def test_all_errors_of_a_file_are_reported_together(tmp_path: Path) -> None:
 
 def _lines(tree: Any) -> Any:
     """Return a tree with its types and lines."""
-    if not isinstance(tree, CommentedMap | CommentedSeq):
+    if not isinstance(tree, fast_yaml.LocatedMap | fast_yaml.LocatedList):
         return type(tree), repr(tree)
     keys: Any = tree if isinstance(tree, dict) else range(len(tree))
     below = [(key, _lines(tree[key])) for key in keys]
-    return type(tree), tree.lc.line, tree.lc.col, tree.lc.data, below
+    return type(tree), tree.line, tree.lines, below
 
 
 def _outcome(text: str) -> Any:
