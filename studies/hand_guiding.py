@@ -38,12 +38,11 @@ from nao_testbed.controllers.registry import check_controllers, make_controller
 from nao_testbed.controllers.stiffness.flags import StiffnessFlag
 from nao_testbed.experiments.closed_loop.loop import Loop, run_for
 from nao_testbed.experiments.closed_loop.warm_up import warn_before_run
+from nao_testbed.experiments.common.drawing.number_text import NOTHING, number
 from nao_testbed.experiments.common.drawing.page import (
-    NOTHING,
     Column,
     DataTable,
     Row,
-    number,
     text_columns,
 )
 from nao_testbed.experiments.common.options import (

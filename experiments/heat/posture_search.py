@@ -32,7 +32,7 @@ from nao_testbed.controllers.heat_minimization.standing_problem import joule_los
 from nao_testbed.controllers.registry import check_controllers
 from nao_testbed.experiments.closed_loop.fast_forward import FastForwardCfg
 from nao_testbed.experiments.closed_loop.trial import TrialCfg, run_trial
-from nao_testbed.experiments.common.drawing.page import NOTHING
+from nao_testbed.experiments.common.drawing.number_text import NOTHING
 from nao_testbed.experiments.common.drawing.plain_table import plain_table
 from nao_testbed.experiments.common.drawing.power_unit import PowerUnit, W, power_unit
 from nao_testbed.experiments.common.options import (

@@ -27,13 +27,12 @@ from nao_testbed.experiments.closed_loop.trial_result import (
     TrialResult,
     leg_rise,
 )
+from nao_testbed.experiments.common.drawing.number_text import NOTHING, number
 from nao_testbed.experiments.common.drawing.page import (
-    NOTHING,
     Column,
     DataTable,
     Row,
     SoundPlayer,
-    number,
     text_columns,
 )
 from nao_testbed.experiments.common.robot_setting import ResultSpec, annotated_with

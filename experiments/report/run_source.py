@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel
 
 from nao_testbed.controllers.policies.text import short_names
-from nao_testbed.experiments.common.drawing.page import duration
+from nao_testbed.experiments.common.drawing.number_text import duration
 from nao_testbed.experiments.heat.figures.section import read_heat_result
 from nao_testbed.experiments.heat.published import HeatResult
 from nao_testbed.experiments.report.run_kind import RunPage, page_reader

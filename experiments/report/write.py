@@ -14,12 +14,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nao_testbed.experiments.common.drawing.number_text import duration
 from nao_testbed.experiments.common.drawing.page import (
     DataTable,
     PageFigure,
     Replay,
     Section,
-    duration,
 )
 from nao_testbed.experiments.common.drawing.style import without_home
 from nao_testbed.experiments.common.output_files import check_replaceable

@@ -12,13 +12,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from nao_testbed.experiments.common.drawing.page import (
-    NOTHING,
-    DataTable,
-    Row,
-    duration,
-    number,
-)
+from nao_testbed.experiments.common.drawing.number_text import NOTHING, duration, number
+from nao_testbed.experiments.common.drawing.page import DataTable, Row
 from nao_testbed.experiments.common.drawing.plain_table import plain_table
 from nao_testbed.experiments.scenarios.playing.result import (
     ScenarioResult,

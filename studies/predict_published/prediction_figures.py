@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nao_testbed.experiments.common.drawing.page import DataTable, number
+from nao_testbed.experiments.common.drawing.number_text import number
+from nao_testbed.experiments.common.drawing.page import DataTable
 from nao_testbed.experiments.common.drawing.style import (
     COLOURS,
     INK,

@@ -1,8 +1,8 @@
-"""Elements of a page: numbers, tables, figures, replay, sections, as plain data.
+"""Elements of a page: tables, figures, replay, sections, as plain data.
 
-The template of the report reads only these elements. Numbers have a true minus sign and
-are rounded. A table is defined once for pages and terminals; a `Quantity` describes one
-column, or one row with a cell for each result.
+The template of the report reads only these elements. A table is defined once for pages
+and terminals; a `Quantity` describes one column, or one row with a cell for each
+result.
 
 matplotlib writes text, background and curve colours as fixed values. `themed_svg`
 replaces them by CSS variables of the page, so that a figure is readable in a light and
@@ -11,7 +11,6 @@ several figures. A figure that cannot be drawn is reported; the others are drawn
 """
 
 import io
-import math
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,12 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from rich.text import Text
 
+from nao_testbed.experiments.common.drawing.number_text import (
+    NOTHING,
+    join_unit,
+    number,
+    signed,
+)
 from nao_testbed.experiments.common.drawing.plain_table import PlainTable, plain_table
 from nao_testbed.experiments.common.drawing.style import (
     COLOURS,
@@ -32,37 +37,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.figure import Figure as Drawn
     from rich.console import Console, ConsoleOptions, RenderResult
-
-
-NOTHING = "–"
-"""Text of a missing value."""
-
-
-def number(value: float | None, digits: int = 1) -> str:
-    """Return a number with `digits` decimals; None and NaN become a dash."""
-    if value is None or math.isnan(value):
-        return NOTHING
-    if math.isinf(value):
-        return "−∞" if value < 0.0 else "∞"
-    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
-
-
-def signed(value: float | None, digits: int = 1) -> str:
-    """Return a difference with its sign; zero has a plus sign."""
-    text = number(value, digits)
-    return text if text == NOTHING or text.startswith("−") else f"+{text}"
-
-
-def join_unit(text: str, unit: str) -> str:
-    """Return a number followed by its unit; a degree sign follows without a space."""
-    return text + unit if unit in {"", "°"} else f"{text} {unit}"
-
-
-def duration(time_s: float) -> str:
-    """Return a time in s if it is below 2 min, else in min: `3.2 s`, `15 min`."""
-    if time_s < 120.0:
-        return f"{time_s:.3g} s"
-    return f"{time_s / 60.0:.3g} min"
 
 
 @dataclass(frozen=True, kw_only=True)

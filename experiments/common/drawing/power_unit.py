@@ -8,7 +8,7 @@ powers by a `PowerUnit`; files keep W.
 
 from dataclasses import dataclass
 
-from nao_testbed.experiments.common.drawing.page import number
+from nao_testbed.experiments.common.drawing.number_text import number
 from nao_testbed.models.robot import are_watts_guesses
 
 

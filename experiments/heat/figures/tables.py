@@ -19,16 +19,18 @@ from nao_testbed.experiments.closed_loop.trial_result import (
     JointResult,
     TrialResult,
 )
-from nao_testbed.experiments.common.drawing.page import (
+from nao_testbed.experiments.common.drawing.number_text import (
     NOTHING,
+    duration,
+    number,
+    signed,
+)
+from nao_testbed.experiments.common.drawing.page import (
     Column,
     DataTable,
     Quantity,
     Row,
-    duration,
-    number,
     rows_across,
-    signed,
     text_columns,
 )
 from nao_testbed.experiments.heat.published import (

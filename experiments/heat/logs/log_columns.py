@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from nao_testbed.experiments.common.drawing.page import DataTable, number
+from nao_testbed.experiments.common.drawing.number_text import number
+from nao_testbed.experiments.common.drawing.page import DataTable
 from nao_testbed.experiments.common.progress import console_for
 from nao_testbed.experiments.heat.logs.columns import (
     TIME,

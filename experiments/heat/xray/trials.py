@@ -32,7 +32,8 @@ from nao_testbed.experiments.closed_loop.leg_forces import StandingLoss
 from nao_testbed.experiments.closed_loop.loop import Loop, run_for
 from nao_testbed.experiments.closed_loop.recording import RunRecording
 from nao_testbed.experiments.closed_loop.warm_up import warn_before_run, warn_of_fall
-from nao_testbed.experiments.common.drawing.page import Column, DataTable, Row, number
+from nao_testbed.experiments.common.drawing.number_text import number
+from nao_testbed.experiments.common.drawing.page import Column, DataTable, Row
 from nao_testbed.experiments.common.drawing.power_unit import PowerUnit, power_unit
 from nao_testbed.experiments.common.options import (
     check_json_file,

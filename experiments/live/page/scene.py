@@ -15,7 +15,7 @@ import numpy as np
 from nao_testbed.experiments.live.robot.moment import Moment
 from nao_testbed.experiments.report.replay.actor import Figure
 from nao_testbed.experiments.report.replay.rig import clothe, lamp_colours, lamp_places
-from nao_testbed.experiments.report.replay.scene import APART, hottest_text, lay_stage
+from nao_testbed.experiments.report.replay.stage import APART, hottest_text, lay_stage
 from nao_testbed.models import Robot
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.effectors import colour_names

@@ -4,6 +4,7 @@ Only visible changes are sent to the scene.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -96,7 +97,7 @@ class Figure:
         self._drums: dict[int, MeshHandle] = {}
         self._shapes: dict[int, Shape] = {}
         self._rings: dict[int, MeshHandle] = {}
-        for k, shape in enumerate(body.shapes):
+        for k, shape in enumerate(_joined(body.shapes)):
             mesh = scene.add_mesh_simple(
                 f"{self.paths[shape.link]}/shape {k}",
                 shape.points.astype(np.float32),
@@ -293,6 +294,25 @@ class Figure:
                 self._shown_colours[j] = colours[j]
         if self._label.text != text:
             self._label.text = text
+
+
+def _joined(shapes: Sequence[Shape]) -> list[Shape]:
+    """Return shapes in which the parts of a link with one colour are one shape."""
+    alike: dict[tuple[str, tuple[int, int, int], str | None], list[Shape]] = {}
+    for shape in shapes:
+        alike.setdefault((shape.link, shape.rgb, shape.joint), []).append(shape)
+    joined = []
+    for parts in alike.values():
+        first = np.cumsum([0, *(len(part.points) for part in parts[:-1])])
+        triangles = [part.triangles + n for part, n in zip(parts, first, strict=True)]
+        joined.append(
+            replace(
+                parts[0],
+                points=np.concatenate([part.points for part in parts]),
+                triangles=np.concatenate(triangles),
+            )
+        )
+    return joined
 
 
 def _tell_of(tell: Callable[[KeyT], object], key: KeyT, _event: object) -> None:

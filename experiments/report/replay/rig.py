@@ -10,8 +10,9 @@ the mean colour of the group.
 """
 
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -175,15 +176,14 @@ def lamp_places(body: Rig) -> tuple[tuple[LedGroup, FloatArray], ...]:
         Groups, each with its (3,) position in the link frame in m.
     """
     groups = [group for group in body.robot.leds if group.place is not None]
-    shapes, hulls = {}, {}
-    for link in {group.link for group in groups}:
-        shapes[link] = [s for s in body.shapes if s.link == link and s.joint is None]
-        found = [_hull(shape) for shape in shapes[link]]
-        hulls[link] = [hull for hull in found if hull is not None]
+    hull_of = cache(_hull)
+    shapes = {
+        link: [s for s in body.shapes if s.link == link and s.joint is None]
+        for link in {group.link for group in groups}
+    }
     return tuple(
-        (group, _on_the_outside(np.array(group.place), shapes[link], hulls[link]))
+        (group, _on_the_outside(np.array(group.place), shapes[group.link], hull_of))
         for group in groups
-        for link in [group.link]
     )
 
 
@@ -202,16 +202,24 @@ def lamp_colours(group: LedGroup, seen: FloatArray) -> NDArray[np.intp]:
 
 
 def _on_the_outside(
-    place: FloatArray, shapes: Sequence[Shape], hulls: Sequence[Hull]
+    place: FloatArray,
+    shapes: Sequence[Shape],
+    hull_of: Callable[[Shape], Hull | None],
 ) -> FloatArray:
-    if not hulls:
+    if not shapes:
         return place
-    points = np.vstack([shape.points for shape in shapes])
-    away = place - 0.5 * (points.min(axis=0) + points.max(axis=0))
+    boxes = [(shape.points.min(axis=0), shape.points.max(axis=0)) for shape in shapes]
+    least, most = np.array(boxes).swapaxes(0, 1)
+    away = place - 0.5 * (least.min(axis=0) + most.max(axis=0))
     axis = int(np.abs(away).argmax())
     way = np.eye(3)[axis] * (1.0 if away[axis] >= 0.0 else -1.0)
-    for _ in hulls:  # outside one hull it may be inside another
-        for normals, offsets in hulls:
+    for _ in shapes:  # outside one hull it may be inside another
+        for shape, low, high in zip(shapes, least, most, strict=True):
+            is_in_box = (low <= place).all() and (place <= high).all()
+            hull = hull_of(shape) if is_in_box else None
+            if hull is None:
+                continue
+            normals, offsets = hull
             level = normals @ place + offsets
             if (level < 0.0).all():
                 rise = normals @ way

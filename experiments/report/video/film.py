@@ -28,7 +28,7 @@ from nao_testbed.experiments.heat.figures.robot_view import (
     HOTTEST_DEGC,
     colours_of,
 )
-from nao_testbed.experiments.report.replay.scene import hottest_text
+from nao_testbed.experiments.report.replay.stage import hottest_text
 from nao_testbed.experiments.report.replay.track import dress, pose_robot, slope_deg
 from nao_testbed.experiments.report.run_contents import (
     COUNTED_AT_END,

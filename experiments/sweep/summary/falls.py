@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nao_testbed.experiments.common.drawing.page import NOTHING, DataTable, signed
+from nao_testbed.experiments.common.drawing.number_text import NOTHING, signed
+from nao_testbed.experiments.common.drawing.page import DataTable
 from nao_testbed.experiments.sweep.summary import (
     compared,
     controllers_of,

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from nao_testbed.experiments.common.drawing.number_text import duration
 from nao_testbed.experiments.common.drawing.page import (
     DataTable,
     PageFigure,
@@ -18,7 +19,6 @@ from nao_testbed.experiments.common.drawing.page import (
     Section,
     TextBlock,
     draw_figures,
-    duration,
 )
 from nao_testbed.experiments.heat.figures.section import push_text
 from nao_testbed.experiments.sweep.spec import (

@@ -9,14 +9,8 @@ import math
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-from nao_testbed.experiments.common.drawing.page import (
-    NOTHING,
-    DataTable,
-    Quantity,
-    Row,
-    duration,
-    number,
-)
+from nao_testbed.experiments.common.drawing.number_text import NOTHING, duration, number
+from nao_testbed.experiments.common.drawing.page import DataTable, Quantity, Row
 from nao_testbed.experiments.sweep.summary import (
     compared,
     controllers_of,

@@ -10,12 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nao_testbed.experiments.common.drawing.page import (
-    DataTable,
-    duration,
-    number,
-    signed,
-)
+from nao_testbed.experiments.common.drawing.number_text import duration, number, signed
+from nao_testbed.experiments.common.drawing.page import DataTable
 from nao_testbed.experiments.heat.figures.charts import shift_history_figure, shifts_deg
 from nao_testbed.experiments.heat.figures.section import read_heat_result
 from nao_testbed.experiments.heat.figures.tables import (

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nao_testbed.experiments.common.drawing.page import NOTHING
+from nao_testbed.experiments.common.drawing.number_text import NOTHING
 from nao_testbed.experiments.common.drawing.style import (
     COLOURS,
     FAINT_INK,

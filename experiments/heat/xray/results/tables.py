@@ -2,15 +2,13 @@
 
 import numpy as np
 
-from nao_testbed.experiments.common.drawing.page import (
+from nao_testbed.experiments.common.drawing.number_text import (
     NOTHING,
-    Column,
-    DataTable,
-    Row,
     duration,
     number,
     signed,
 )
+from nao_testbed.experiments.common.drawing.page import Column, DataTable, Row
 from nao_testbed.experiments.heat.xray.advice import MIN_SAVED
 from nao_testbed.experiments.heat.xray.losses import LIMIT_DEGC
 from nao_testbed.experiments.heat.xray.suspects import (

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 from nao_testbed.controllers.heat_minimization.standing_problem import sole_normals
 from nao_testbed.controllers.stiffness.contact_forces import sole_axes
-from nao_testbed.experiments.common.drawing.page import NOTHING
+from nao_testbed.experiments.common.drawing.number_text import NOTHING
 from nao_testbed.experiments.heat.xray.losses import LegAccount, settled_effort
 from nao_testbed.experiments.heat.xray.results.figure import xray_figure
 from nao_testbed.experiments.heat.xray.results.tables import headline, heat_table
