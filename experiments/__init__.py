@@ -9,6 +9,7 @@ Names are imported on first use, from the modules in `__init__.pyi`, so that
 `nao-testbed --help` is fast.
 """
 
+import gc
 import sys
 from pathlib import Path
 
@@ -16,7 +17,9 @@ import lazy_loader
 
 IS_COMMAND = Path(sys.argv[0]).stem == "nao-testbed"
 """True in the process of the command, in which no other code runs."""
-if IS_COMMAND:  # it takes time to load
+if IS_COMMAND:
+    # While modules are imported, nearly nothing is garbage.
+    gc.set_threshold(50_000, 20, 20)
     from nao_testbed.experiments.common.signals import end_while_loading
 
     end_while_loading()

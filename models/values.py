@@ -121,3 +121,8 @@ ResourceName = Annotated[str, Field(min_length=1, pattern=r"^\S(.*\S)?$")]
 """Name that may contain spaces inside, such as `Left leg`."""
 NoneIfEmpty = BeforeValidator(lambda text: text if text else None)
 Status = Literal["published", "derived", "estimate"]
+
+
+def printable(text: str) -> str:
+    """Return an untrusted text with control characters replaced."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -18,6 +18,7 @@ that the common GUI need not change.
 """
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, ClassVar, Protocol, TypeGuard
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
@@ -168,7 +169,10 @@ def has_settings(subject: object) -> TypeGuard[Adjustable]:
     return hasattr(subject, "change_setting")
 
 
-_PANEL = TypeAdapter(Panel)
+@cache
+def _reader() -> "TypeAdapter[Panel]":
+    """Return the validator of panels, which takes time to build."""
+    return TypeAdapter(Panel)
 
 
 def check_panel(given: object) -> Panel:
@@ -180,7 +184,7 @@ def check_panel(given: object) -> Panel:
     if not isinstance(given, Panel):
         raise BadInput(f"its panel() returned {short(given)}; return a Panel.")
     try:
-        panel = _PANEL.validate_python(given)
+        panel = _reader().validate_python(given)
     except ValidationError as error:
         fault = error.errors()[0]
         place = ".".join(map(str, fault["loc"]))

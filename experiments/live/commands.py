@@ -114,12 +114,12 @@ def live_command(
         raise typer.Exit(run_replay_command(replay, out, port, seconds, opens=browser))
     from nao_testbed.experiments.heat.experiment import HeatCfg, default_preset  # noqa: PLC0415  # heavy
     from nao_testbed.experiments.live.page import Address  # noqa: PLC0415  # heavy
-    from nao_testbed.experiments.live.robot.scenario_play import ScenarioCfg  # noqa: PLC0415  # heavy
     from nao_testbed.experiments.live.run_live import (  # noqa: PLC0415  # heavy
         plan_scenario,
         plan_standing,
         run_live_command,
     )
+    from nao_testbed.experiments.live.scenario_cfg import ScenarioCfg  # noqa: PLC0415  # heavy
     from nao_testbed.models import load_robot  # noqa: PLC0415  # heavy
 
     names = names_in(controllers)

@@ -35,7 +35,7 @@ from nao_testbed.experiments.live.robot.process_link import (
     ProcessEnded,
     run_live_robot,
 )
-from nao_testbed.experiments.live.robot.scenario_play import ScenarioCfg
+from nao_testbed.experiments.live.scenario_cfg import ScenarioCfg
 from nao_testbed.models import BadInput, Robot, TestbedError
 from nao_testbed.models.system import CAN_FORK, END_SIGNALS, blocked_signals
 from nao_testbed.sim.engine.obstacles import Obstacle
@@ -193,7 +193,9 @@ def plan_scenario(cfg: ScenarioCfg, controllers: Sequence[str]) -> LivePlan:
         FileErrors: all errors in the file.
         BadInput: the file or a controller does not exist.
     """
-    scenario = cfg.load()
+    from nao_testbed.experiments.live.robot.scenario_play import load_plan  # noqa: PLC0415  # heavy
+
+    scenario = load_plan(cfg)
     if controllers:
         check_controllers(controllers, scenario.robot)
     names = tuple(controllers) or (scenario.controller,)

@@ -24,7 +24,6 @@ from pydantic import BaseModel, ValidationError
 from nao_testbed.controllers.arbitration.tokens import Refusal, Token
 from nao_testbed.experiments.closed_loop.controller_failure import traceback_of
 from nao_testbed.experiments.server.messages import (
-    EPOCH_HEADER,
     KEEP_ALIVE_S,
     AuthoriseAnswer,
     CommandData,
@@ -39,12 +38,12 @@ from nao_testbed.experiments.server.messages import (
     SnapshotData,
     StartedData,
     TakenData,
-    check_sendable,
-    printable,
 )
+from nao_testbed.experiments.server.service.address import EPOCH_HEADER, check_sendable
 from nao_testbed.models import BadInput, TestbedError
 from nao_testbed.models.files import cause_of, read_text
 from nao_testbed.models.resources import ResourceKind
+from nao_testbed.models.values import printable
 
 
 def read_secret(path: Path) -> str:

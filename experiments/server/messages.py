@@ -63,44 +63,8 @@ MAX_NAMES = 1000
 """Maximum number of names in one request."""
 MAX_WAIT_S = 25.0
 """Maximum time for which the server holds a call; the client then repeats it."""
-EPOCH_HEADER = "reservation-epoch"
-"""Header of every answer, with the epoch."""
 KEEP_ALIVE_S = 5.0
 """Silence in s after which a comment is sent to detect a closed connection."""
-
-SHORTEST = 8
-"""Minimum characters of a secret; a shorter one can be guessed."""
-
-
-def check_secret(secret: str) -> None:
-    """Reject a secret that is too short or cannot be sent.
-
-    Raises:
-        BadInput: the secret is invalid; the message does not contain it.
-    """
-    if len(secret) < SHORTEST:
-        raise BadInput(
-            f"the shared secret has {len(secret)} characters; give at least {SHORTEST}."
-        )
-    check_sendable(secret)
-
-
-def check_sendable(secret: str) -> None:
-    """Reject a secret that a header cannot carry.
-
-    Raises:
-        BadInput: the secret is invalid; the message does not contain it.
-    """
-    if not secret.isprintable() or secret != secret.strip():
-        raise BadInput(
-            "the shared secret starts or ends with a space, or contains a "
-            "non-printable character, such as a line end; remove it."
-        )
-
-
-def printable(text: str) -> str:
-    """Return an untrusted text with control characters replaced."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def _printable(name: str) -> str:

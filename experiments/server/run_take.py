@@ -25,10 +25,9 @@ from nao_testbed.experiments.server.messages import (
     NoticeData,
     RowData,
     SnapshotData,
-    printable,
 )
 from nao_testbed.models import BadInput
-from nao_testbed.models.values import number_of
+from nao_testbed.models.values import number_of, printable
 
 
 def list_lines(snapshot: SnapshotData, *, only_busy: bool = False) -> Iterator[str]:

@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.resolver import VersionedResolver
 
 try:

@@ -44,8 +44,8 @@ from nao_testbed.experiments.live.robot.operator import Operator
 from nao_testbed.experiments.live.robot.panels import Panels
 from nao_testbed.experiments.live.robot.refusals import Refusals
 from nao_testbed.experiments.live.robot.resting_robot import RestingRobot
-from nao_testbed.experiments.live.robot.scenario_play import ScenarioCfg, ScenarioPlay
 from nao_testbed.experiments.live.robot.schema_actions import change_schema, views_of
+from nao_testbed.experiments.live.scenario_cfg import ScenarioCfg
 from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
 from nao_testbed.experiments.shared_robot.behaviours import SlotsFailed
 from nao_testbed.models import BadInput, TestbedError
@@ -320,7 +320,11 @@ def play_of(cfg: TrialCfg | ScenarioCfg) -> Activity:
         FileErrors: all errors in the file of a scenario.
         BadInput: a value of the configuration is invalid.
     """
-    return ScenarioPlay(cfg) if isinstance(cfg, ScenarioCfg) else RestingRobot(cfg)
+    if isinstance(cfg, TrialCfg):
+        return RestingRobot(cfg)
+    from nao_testbed.experiments.live.robot.scenario_play import ScenarioPlay  # noqa: PLC0415  # heavy
+
+    return ScenarioPlay(cfg)
 
 
 def _sum(watts: FloatArray) -> float:

@@ -22,7 +22,7 @@ from nao_testbed.experiments.closed_loop.warm_up import warn_of_fall
 from nao_testbed.experiments.live.robot.live_robot import LiveRobot, play_of
 from nao_testbed.experiments.live.robot.moment import Moment
 from nao_testbed.experiments.live.robot.operation import Action, Stop
-from nao_testbed.experiments.live.robot.scenario_play import ScenarioCfg
+from nao_testbed.experiments.live.scenario_cfg import ScenarioCfg
 from nao_testbed.models import TestbedError
 from nao_testbed.models.system import END_SIGNALS, Connection
 from nao_testbed.sim.body import SimulationDiverged

@@ -6,15 +6,13 @@ its end its expectations are evaluated, and the robot continues.
 
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 
 from rich.console import Console
 
-from nao_testbed.controllers.arbitration.tokens import Preemption
 from nao_testbed.experiments.common.options import json_text
 from nao_testbed.experiments.live.robot.operator import OPERATOR
+from nao_testbed.experiments.live.scenario_cfg import ScenarioCfg
 from nao_testbed.experiments.scenarios.playing.result import SCENARIO_FILE
 from nao_testbed.experiments.scenarios.playing.runner import (
     ScenarioRunner,
@@ -27,52 +25,36 @@ from nao_testbed.models import BadInput
 from nao_testbed.models.files import write_text
 
 
-@dataclass(frozen=True, kw_only=True)
-class ScenarioCfg:
-    """Options of a scenario, which is loaded in the robot's own process."""
+def load_plan(cfg: ScenarioCfg) -> Scenario:
+    """Load a scenario and apply the options.
 
-    scenario: str
-    """File, or name of a built-in scenario."""
-    controller: str | None = None
-    """Controller that replaces the file's."""
-    seed: int | None = None
-    """Seed of all noise; None: the file's."""
-    preemption: Preemption | None = None
-    """Preemption policy; None: the file's."""
-    folder: Path | None = None
-    """Run folder."""
-    command: Sequence[str] = ()
-
-    def load(self) -> Scenario:
-        """Load the scenario and apply the options.
-
-        Raises:
-            FileErrors: all errors in the file.
-            BadInput: the file does not exist, or a behaviour has the operator's name.
-        """
-        plan = load_scenario(SCENARIOS.find(self.scenario))
-        if any(one.path == OPERATOR for one in plan.walk()):
-            raise BadInput(
-                f"scenario {self.scenario} has a behaviour {OPERATOR!r}, the name of "
-                "the page's operator; rename it."
-            )
-        seed = plan.seed if self.seed is None else self.seed
-        preemption = self.preemption or plan.ledger.preemption
-        return replace(
-            plan,
-            controller=self.controller or plan.controller,
-            seed=seed,
-            simulation=replace(plan.simulation, seed=seed),
-            ledger=replace(plan.ledger, preemption=preemption),
+    Raises:
+        FileErrors: all errors in the file.
+        BadInput: the file does not exist, or a behaviour has the operator's name.
+    """
+    plan = load_scenario(SCENARIOS.find(cfg.scenario))
+    if any(one.path == OPERATOR for one in plan.walk()):
+        raise BadInput(
+            f"scenario {cfg.scenario} has a behaviour {OPERATOR!r}, the name of "
+            "the page's operator; rename it."
         )
+    seed = plan.seed if cfg.seed is None else cfg.seed
+    preemption = cfg.preemption or plan.ledger.preemption
+    return replace(
+        plan,
+        controller=cfg.controller or plan.controller,
+        seed=seed,
+        simulation=replace(plan.simulation, seed=seed),
+        ledger=replace(plan.ledger, preemption=preemption),
+    )
 
 
 class ScenarioPlay:
     """Scenario slot by slot; recorded, evaluated at its end."""
 
     def __init__(self, cfg: ScenarioCfg) -> None:
-        """Build the scenario and start its recording; raises as `ScenarioCfg.load`."""
-        plan = cfg.load()
+        """Build the scenario and start its recording; raises as `load_plan`."""
+        plan = load_plan(cfg)
         self._folder = cfg.folder
         self._plan, self.recording = open_recording(
             plan, cfg.folder, proves=False, command=cfg.command

@@ -5,9 +5,14 @@ import socket
 from dataclasses import dataclass
 
 from nao_testbed.controllers.arbitration.requests import HIGHEST, check_priority
-from nao_testbed.experiments.server.messages import check_secret
 from nao_testbed.models import BadInput
 from nao_testbed.models.system import claim_address, limit_send_time
+
+EPOCH_HEADER = "reservation-epoch"
+"""Header of every answer, with the epoch."""
+
+SHORTEST = 8
+"""Minimum characters of a secret; a shorter one can be guessed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,3 +99,29 @@ def listen(cfg: ServerCfg, option: str = "--port") -> socket.socket:
             f"another server running there? Give another {option}, or 0 for a free one."
         ) from error
     return listener
+
+
+def check_secret(secret: str) -> None:
+    """Reject a secret that is too short or cannot be sent.
+
+    Raises:
+        BadInput: the secret is invalid; the message does not contain it.
+    """
+    if len(secret) < SHORTEST:
+        raise BadInput(
+            f"the shared secret has {len(secret)} characters; give at least {SHORTEST}."
+        )
+    check_sendable(secret)
+
+
+def check_sendable(secret: str) -> None:
+    """Reject a secret that a header cannot carry.
+
+    Raises:
+        BadInput: the secret is invalid; the message does not contain it.
+    """
+    if not secret.isprintable() or secret != secret.strip():
+        raise BadInput(
+            "the shared secret starts or ends with a space, or contains a "
+            "non-printable character, such as a line end; remove it."
+        )

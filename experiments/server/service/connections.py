@@ -28,7 +28,8 @@ from starlette.responses import JSONResponse, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from nao_testbed.experiments.server.messages import EPOCH_HEADER, printable
+from nao_testbed.experiments.server.service.address import EPOCH_HEADER
+from nao_testbed.models.values import printable
 
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 

@@ -15,7 +15,8 @@ from nao_testbed.experiments.live.robot.operation import (
     Take,
     TurnHead,
 )
-from nao_testbed.experiments.live.robot.scenario_play import ScenarioCfg
+from nao_testbed.experiments.live.robot.scenario_play import load_plan
+from nao_testbed.experiments.live.scenario_cfg import ScenarioCfg
 from nao_testbed.experiments.scenarios.playing.runner import run_scenario
 from nao_testbed.experiments.scenarios.reading.load import load_scenario
 from nao_testbed.models import BadInput
@@ -139,4 +140,4 @@ def test_aborted_scenario_is_judged_until_its_end(play: Play, tmp_path: Path) ->
 def test_behaviour_cannot_be_named_operator(file: Path) -> None:
     file.write_text(LOOKING.replace("Looker", "operator"), encoding="utf-8")
     with pytest.raises(BadInput, match="a behaviour 'operator'"):
-        ScenarioCfg(scenario=str(file)).load()
+        load_plan(ScenarioCfg(scenario=str(file)))
