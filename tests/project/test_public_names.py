@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -16,12 +17,13 @@ LAZY = (
     "nao_testbed.experiments.regression",
     "nao_testbed.experiments.server",
 )
+SCENARIO_MODULES = ("scenarios.playing.runner", "scenarios.reading.load")
 HEAVY = ("pybullet", "mujoco", "pinocchio", "numba", "pandas", "pyarrow", "matplotlib")
 
 
-def heavy_after(statement: str) -> set[str]:
-    """Return the heavy libraries loaded by a statement in a new Python."""
-    code = f"{statement}\nimport sys\nprint(*(set({HEAVY}) & sys.modules.keys()))"
+def heavy_after(statement: str, heavy: Sequence[str] = HEAVY) -> set[str]:
+    """Return the heavy modules loaded by a statement in a new Python."""
+    code = f"{statement}\nimport sys\nprint(*(set({heavy}) & sys.modules.keys()))"
     ran = subprocess.run(
         [sys.executable, "-c", code],
         cwd=ROOT,
@@ -74,6 +76,27 @@ def test_import_does_not_load_the_engine(statement: str) -> None:
 def test_simulating_does_not_load_pandas_or_figures() -> None:
     loaded = heavy_after("from nao_testbed import Loop, SimulatedRobot")
     assert loaded == {"numba"}
+
+
+@pytest.mark.slow
+def test_help_of_a_command_does_not_load_validators() -> None:
+    helped = """
+import contextlib, io
+from nao_testbed.experiments.cli import app
+with contextlib.redirect_stdout(io.StringIO()) as said:
+    app(["heat", "--help"], standalone_mode=False)
+assert "Usage: " in said.getvalue()
+"""
+    assert heavy_after(helped, (*HEAVY, "pydantic", "rich")) == set()
+
+
+@pytest.mark.slow
+def test_live_without_a_scenario_does_not_load_scenarios() -> None:
+    names = [f"nao_testbed.experiments.{name}" for name in SCENARIO_MODULES]
+    loading = "import nao_testbed.experiments.live.run_live"
+    assert heavy_after(loading, (*names, "rich")) == set()
+    loading = "import nao_testbed.experiments.live.robot.scenario_play"
+    assert heavy_after(loading, names) == set(names)
 
 
 def test_each_public_name_is_documented() -> None:

@@ -47,6 +47,9 @@ class PlainNumbers(TyperCommand):
         """
         with _one_error_form(ctx):
             given, _, _ = self.make_parser(ctx).parse_args(args=list(args))
+            if given.get("help"):  # before typer imports pydantic
+                typer.echo(ctx.get_help())
+                ctx.exit()
             params: list[Any] = self.get_params(ctx)
             for param in filter(_is_number, params):
                 value = given.get(param.name or "")
@@ -77,6 +80,17 @@ class WholeHelp(TyperGroup):
     The default help cuts them to one line. Commands appear under their
     `rich_help_panel`.
     """
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options; flags that are not given are False.
+
+        For None, typer would import pydantic.
+        """
+        params: list[Any] = super().get_params(ctx)
+        for param in params:
+            if getattr(param, "is_flag", False) and param.default is None:
+                param.default = False
+        return params
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the options of the group; without arguments, print its help."""
