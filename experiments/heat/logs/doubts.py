@@ -224,7 +224,7 @@ def _in_our_units(log: Log, robot: Robot) -> Log:
     shares = [
         float(np.nanpercentile(np.abs(v), 90.0)) / largest_current(robot, n)
         for n, v in columns.items()
-        if np.isfinite(v).any()
+        if np.fmax.reduce(np.abs(v)) > largest_current(robot, n)
     ]
     if sum(share > 1.0 for share in shares) > 2:
         scaled = {n: 1e-3 * v for n, v in columns.items()}
@@ -232,8 +232,8 @@ def _in_our_units(log: Log, robot: Robot) -> Log:
             what = "currents of all motors in mA: converted to A"
             log = _converted(log, "current", scaled, what)
     columns = _of_robot(log.signals.get("temperature", {}), robot.motor_names)
-    middle = [float(np.nanmedian(v)) for v in columns.values() if np.isfinite(v).any()]
-    if len(middle) > 7 and min(middle) > HOT_DEGC and max(middle) < 250.0:
+    known = [v for v in columns.values() if np.isfinite(v).any()]
+    if len(known) > 7 and all(HOT_DEGC < np.nanmedian(v) < 250.0 for v in known):
         scaled = {n: (v - 32.0) / 1.8 for n, v in columns.items()}
         what = f"all motors above {HOT_DEGC:g} degrees: °F, converted to °C"
         log = _converted(log, "temperature", scaled, what)
@@ -278,7 +278,7 @@ def _without_frozen(log: Log) -> Log:
     def frozen(values: FloatArray) -> BoolArray:
         same = np.diff(values) == 0.0
         changes = np.flatnonzero(~same)
-        if changes.size < MIN_ROWS or np.median(np.diff(changes)) > 1.0:
+        if changes.size < MIN_ROWS or (np.diff(changes) > 1).mean() >= 0.5:
             return np.zeros(len(values), dtype=np.bool_)  # not noisy
         edges = np.flatnonzero(np.diff(same, prepend=False, append=False))
         bad = np.zeros(len(values), dtype=np.bool_)
@@ -305,21 +305,25 @@ def _dropped(signal: str, values: FloatArray) -> BoolArray:
     if known.sum() < MIN_ROWS:
         return np.zeros(len(values), dtype=np.bool_)
     bad = np.zeros(len(values), dtype=np.bool_)
-    if np.ptp(values[known]) > far or (values == 0.0).any():
+    swing = float(np.ptp(values[known]))
+    if swing > far or (swing > 0.0 and (values == 0.0).any()):
         middle = np.full_like(values, np.nan)
         seen, half = values[known], WINDOW // 2
         # the ends are mirrored; but the first currents may be a transient
         begin = seen[half:0:-1] if far else np.repeat(seen[0], half)
         padded = np.concatenate((begin, seen, seen[-2 : -half - 2 : -1]))
         middle[known] = median_filter(padded, WINDOW)[half:-half]
-        off = np.abs(values - middle)
-        noise = NOISES * 1.4826 * float(np.nanmedian(off))
+        off, is_zero = np.abs(values - middle), values == 0.0
+        noise = ZERO
+        if is_zero.any() or not far:
+            noise = NOISES * 1.4826 * float(np.nanmedian(off))
         bad = off > (far or noise + 0.2 * float(np.nanmax(np.abs(middle))))
-        bad |= (values == 0.0) & (off > max(noise, ZERO))
+        bad |= is_zero & (off > max(noise, ZERO))
         bad &= bad.mean() < MOST_DROPPED
-    others = values[known & (values != 0.0)]
-    if signal == "temperature" and others.size and others.min() > WARM_DEGC:
-        bad |= values == 0.0  # a failed sensor reads 0
+    if signal == "temperature":
+        others = values[known & (values != 0.0)]
+        if others.size and others.min() > WARM_DEGC:
+            bad |= values == 0.0  # a failed sensor reads 0
     return np.asarray(bad)
 
 

@@ -32,6 +32,8 @@ P_REVERSED = 0.01
 LEAST_SEARCHED = 0.01
 """Minimum probability, to first order, of a sign whose evidence is then computed."""
 MAX_SEARCHES = 2
+IMPOSSIBLE = 20.0
+"""Log odds against a fault at which its evidence is no longer refined."""
 SURE_SIGN = 50.0
 """Increase of the servos' misfit at which a sign is certain."""
 SMALLEST_NM = 0.5 * TORQUE_NM
@@ -134,7 +136,8 @@ def find_column_faults(
             other = with_commands(seen, robot)
         elif motor is not None:
             other = with_reversed(seen, robot, motor)
-        evidence = evidence_of(StandingModel(robot, other, model.assumptions))
+        least = suspects.log_evidence - log_prior - IMPOSSIBLE
+        evidence = evidence_of(StandingModel(robot, other, model.assumptions), least)
         log_odds.append(log_prior + evidence - suspects.log_evidence)
     chances = softmax(log_odds)[1:].tolist()
     return tuple(

@@ -259,23 +259,19 @@ class _Linear:
         Args:
             width: (n_widths,) prior standard deviations.
         """
-        size_of_prior = 2.0 * float(np.log(width).sum())
-        scores, misfits, values, covariances = [], [], [], []
-        for hessian, slope, rest, constant in self._parts:
-            whole = self._with(hessian, width)
-            inverse = np.linalg.inv(whole)
-            x = -inverse @ slope[:, 0]
-            misfit = float(rest[0] + slope[:, 0] @ x)
-            size = float(np.linalg.slogdet(whole)[1]) + size_of_prior
-            scores.append(-0.5 * (misfit + size) - constant)
-            misfits.append(misfit)
-            values.append(x[N_SHARED:])
-            covariances.append(inverse[N_SHARED:, N_SHARED:])
+        whole = np.array([self._with(hessian, width) for hessian, *_ in self._parts])
+        slope = np.array([one[:, 0] for _, one, _, _ in self._parts])
+        rest = np.array([one[0] for *_, one, _ in self._parts])
+        constant = np.array([one for *_, one in self._parts])
+        inverse = np.linalg.inv(whole)
+        x = -(inverse @ slope[..., np.newaxis])[..., 0]
+        misfit = rest + (slope * x).sum(1)
+        size = np.linalg.slogdet(whole)[1] + 2.0 * np.log(width).sum()
         return _Weighed(
-            score=np.array(scores),
-            misfit=np.array(misfits),
-            values=np.array(values),
-            covariance=np.array(covariances),
+            score=-0.5 * (misfit + size) - constant,
+            misfit=misfit,
+            values=x[:, N_SHARED:],
+            covariance=inverse[:, N_SHARED:, N_SHARED:],
         )
 
 
@@ -381,19 +377,26 @@ def find_suspects(
     return _told(search, np.exp(score - log_evidence), log_evidence)
 
 
-def evidence_of(model: StandingModel) -> float:
-    """Return `Suspects.log_evidence` of a model, without its explanations."""
-    return float(logsumexp(_searched(model)[1]))
+def evidence_of(model: StandingModel, least: float = -np.inf) -> float:
+    """Return `Suspects.log_evidence` of a model, without its explanations.
+
+    Args:
+        model: model of the log.
+        least: evidence below which the search ends early; refinements gain 1 or less.
+    """
+    return float(logsumexp(_searched(model, least=least)[1]))
 
 
 def _searched(
-    model: StandingModel, on_fit: Callable[[int, int], None] = lambda _done, _of: None
+    model: StandingModel,
+    on_fit: Callable[[int, int], None] = lambda _done, _of: None,
+    least: float = -np.inf,
 ) -> tuple[_Search, FloatArray]:
     """Return the search, and its log posteriors as in `_Search.scores`."""
     search = _Search(model)
     search.fit(())
     score = search.scores()
-    for done in range(ROUNDS):
+    for done in range(ROUNDS if logsumexp(score) > least else 0):
         before = len(search.fits)
         for k, h in enumerate(np.argsort(-score.max(1))[:FITS_A_ROUND].tolist()):
             off, factor = search.hypotheses[h], float(FRICTIONS[score[h].argmax()])
