@@ -35,7 +35,8 @@ BUILD_NEEDS = print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"][
 MEASURE ?=
 # The systems as on which types are checked; `make test-all` asks for all three.
 EVERY_PLATFORM := linux darwin win32
-PLATFORMS ?= $(shell $(BIN)/python -c 'import sys; print(sys.platform)')
+PLATFORM = $(shell $(BIN)/python -c 'import sys; print(sys.platform)')
+PLATFORMS ?= $(PLATFORM)
 # The interpreters of `make test-pythons`.
 PYTHONS ?= 3.11 3.12 3.13 3.14
 # Which one `make run` prefers: first those with wheels of everything, then 3.13, which
@@ -157,11 +158,12 @@ lint: $(DEV)  ## check format and style, and that generated documents are fresh
 	@$(BIN)/ruff check --quiet $(LINTED)
 	@$(BIN)/python docs/make_requirements.py --check
 
-types: $(DEV)  ## mypy, strict, as on this system (PLATFORMS="linux darwin win32": on each)
+types: $(DEV)  ## mypy, strict, as on this system; of others (PLATFORMS="linux darwin win32") the product
 	@status=0; for platform in $(PLATFORMS); do \
 	    echo "== types on $$platform"; \
+	    beside="$(BESIDE)"; [ "$$platform" = $(PLATFORM) ] || beside=; \
 	    $(BIN)/mypy --no-error-summary --platform=$$platform \
-	        --cache-dir=.mypy_cache/$$platform src $(BESIDE) || status=1; \
+	        --cache-dir=.mypy_cache/$$platform src $$beside || status=1; \
 	done; exit $$status
 
 quick: $(DEV)  ## quick tests; names those that took a second and may be slow ones

@@ -170,6 +170,8 @@ def test_types_are_checked_locally_and_for_all_systems_in_ci(
     assert platforms("BIN=" + str(Path(sys.executable).parent)) == [sys.platform]
     every = ["linux", "darwin", "win32"]
     assert platforms(f"PLATFORMS={' '.join(every)}") == every
+    said = make("--dry-run", "types", "DEV=", "PLATFORM=linux").stdout
+    assert '[ "$platform" = linux ] || beside=;' in said, "tests are checked on one"
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     (of_all,) = re.findall(r"^test-all: .*?\n\n", text, re.MULTILINE | re.DOTALL)
     assert 'PLATFORMS="$(EVERY_PLATFORM)"' in of_all
