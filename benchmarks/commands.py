@@ -116,7 +116,8 @@ def _cpu_s(root: Path, words: Sequence[str], folder: Path) -> float:
     subprocess.run(
         [sys.executable, "-c", _START + _RUN, *words],
         cwd=own,
-        env={**os.environ, "PYTHONPATH": path},
+        # An empty variable: bytecode is kept, as on a user's machine.
+        env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": ""},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         check=True,
