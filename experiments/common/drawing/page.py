@@ -27,6 +27,7 @@ from nao_testbed.experiments.common.drawing.number_text import (
 from nao_testbed.experiments.common.drawing.plain_table import PlainTable, plain_table
 from nao_testbed.experiments.common.drawing.style import (
     COLOURS,
+    EQUAL_IDS,
     FAINT_INK,
     INK,
     SHADE,
@@ -340,8 +341,11 @@ def themed_svg(figure: "Figure", prefix: str) -> str:
         figure: matplotlib figure.
         prefix: prefix of every id; letters, digits and hyphens.
     """
+    from matplotlib import rc_context  # noqa: PLC0415  # heavy
+
     buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    with rc_context(EQUAL_IDS):
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)

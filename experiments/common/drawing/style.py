@@ -181,13 +181,15 @@ def save_figure(
     else:
         metadata["Creator"] = "nao-testbed"
         metadata["Date"] = None  # equal data give equal files
+    from matplotlib import rc_context  # noqa: PLC0415  # heavy
+
     # `Figure.savefig` would draw it twice.
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415  # heavy
     from matplotlib.backends.backend_svg import FigureCanvasSVG  # noqa: PLC0415  # heavy
 
     figure.set_dpi(FILE_DOTS_PER_INCH)
     canvas: Any
-    with convert_write_errors(path):
+    with convert_write_errors(path), rc_context(EQUAL_IDS):
         if path.suffix == ".png":
             canvas = FigureCanvasAgg(figure)
             canvas.print_png(path, metadata=metadata)
@@ -197,6 +199,8 @@ def save_figure(
     return path
 
 
+EQUAL_IDS: Any = {"svg.hashsalt": "nao-testbed"}
+"""Setting of matplotlib; without it the ids of an SVG file are random."""
 DOTS_PER_INCH, FILE_DOTS_PER_INCH = 110, 150
 """Resolution in a notebook, and in a PNG file."""
 

@@ -1,11 +1,17 @@
 """Drawing the figures of a page when some of them fail."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
-from nao_testbed.experiments.common.drawing.page import PlannedFigure, draw_figures
+from nao_testbed.experiments.common.drawing.page import (
+    PlannedFigure,
+    draw_figures,
+    themed_svg,
+)
+from nao_testbed.experiments.common.drawing.style import save_figure
 
 
 def line() -> Figure:
@@ -45,3 +51,11 @@ def test_failed_figures_are_reported_and_others_drawn() -> None:
         "A figure could not be drawn (Fourth): StopIteration.",
     ]
     assert not plt.get_fignums()  # all figures are closed in matplotlib
+
+
+def test_equal_figures_give_equal_files(tmp_path: Path) -> None:
+    files = [tmp_path / f"{i}.svg" for i in range(2)]
+    for file in files:
+        save_figure(line(), file, "A line", {"seed": 1})
+    assert files[0].read_bytes() == files[1].read_bytes()
+    assert themed_svg(line(), "p") == themed_svg(line(), "p")
