@@ -17,10 +17,14 @@ DEV := $(VENV)/.dev
 # All that a user may want; `docs`, `reference` and `dev` are for developers, few have `rerun`.
 RUN_EXTRAS := cluster export gym live logs mujoco naoqi policies report server speech video
 PIP_QUIET := --quiet --disable-pip-version-check
-# pip compiles the packages' tests too: 40 s. The rest is compiled beside the kernels,
-# with our own modules, since PYTHONDONTWRITEBYTECODE may keep later runs from it.
+# pip compiles all that packages have, 40 s. The rest is compiled beside the kernels, with
+# our own modules, since PYTHONDONTWRITEBYTECODE may keep later runs from it; but not what
+# the kernels import or few commands need.
 PIP_LOCK = -m pip install $(PIP_QUIET) --no-compile
-BYTECODE = -m compileall -q -x '/(tests?|testing)/' $(VENV)/lib models controllers sim experiments
+IMPORTED := scipy|pandas|numpy|numba|llvmlite|matplotlib|PIL|pyarrow|pydantic|ruamel
+RARE := tests?|testing|pip|setuptools|hatchling|fontTools|pygments|pybullet_[a-z]+
+RARE := $(RARE)|onnxruntime|distributed|dask|gymnasium|trove_classifiers|google
+BYTECODE = -m compileall -q -x '/($(IMPORTED)|$(RARE))/' $(VENV)/lib models controllers sim experiments
 BESIDE := tests docs examples benchmarks studies
 CHECKED := models controllers sim experiments src/nao_testbed/__init__.py src/almath.py src/motion.py src/vision_definitions.py $(BESIDE)
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
@@ -233,7 +237,7 @@ $(VENV)/.jupyter: $(READY) requirements-dev.lock
 # The project itself, from this folder.
 $(READY): $(LOCKED) pyproject.toml
 	@$(BIN)/python -m pip install $(PIP_QUIET) --no-deps --no-build-isolation --editable .
-	@echo "== compiling the kernels (once, half a minute)"
+	@echo "== compiling the kernels (once, 20 s)"
 	@$(BIN)/python $(BYTECODE) >/dev/null & bytecode=$$!; \
 	$(BIN)/python -m nao_testbed.experiments.closed_loop.warm_up; \
 	wait "$$bytecode" || true # some packages ship files of another Python

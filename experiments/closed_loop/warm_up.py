@@ -7,15 +7,20 @@ The compiled kernels are cached beside their modules, so that later runs do not 
 """
 
 import sys
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD
 from nao_testbed.sim import servo
-from nao_testbed.sim.engine.world import WorldCfg, default_engine
+from nao_testbed.sim.engine.world import EngineName, WorldCfg, default_engine
 
 if TYPE_CHECKING:
     from nao_testbed.models import Robot
+    from nao_testbed.models.values import FloatArray
     from nao_testbed.sim.robot import SimulationCfg
 
 SECONDS = {"smart": 0.04, "smart-full": 0.04, "minheat": 2.0}
@@ -56,14 +61,19 @@ def warn_of_fall(robot: "Robot", posture: str, simulation: "SimulationCfg") -> N
 
 
 def main() -> None:
-    """Run every kernel of a heat run: the loop, minimum power and picture."""
-    # Checked here, since a replay calls the function above and has no engine.
+    """Run every kernel of a heat run: the loop, minimum power and picture.
+
+    A second process runs the controllers first, which have half of the kernels.
+    """
+    # Checked here, since a replay calls the functions above and has no engine.
     from nao_testbed.controllers.registry import make_controller  # noqa: PLC0415
     from nao_testbed.experiments.closed_loop.leg_forces import (  # noqa: PLC0415
         least_powers,
     )
     from nao_testbed.experiments.closed_loop.loop import Loop, run_for  # noqa: PLC0415
+    from nao_testbed.experiments.common.workers import run_beside  # noqa: PLC0415
     from nao_testbed.models import load_robot  # noqa: PLC0415
+    from nao_testbed.models.system import CAN_FORK  # noqa: PLC0415
     from nao_testbed.sim.robot import (  # noqa: PLC0415
         SimulatedRobot,
         SimulationCfg,
@@ -72,18 +82,57 @@ def main() -> None:
 
     robot = load_robot()
     posture = robot.posture_name(None)
-    runs = [(default_engine(), *run) for run in SECONDS.items()]
-    if find_spec("mujoco"):  # MuJoCo's ticks are a separate kernel
-        runs.append(("mujoco", "smart", SECONDS["smart"]))
-    for engine, name, seconds in runs:
+    goal = robot.posture(posture).angles
+
+    def run(engine: EngineName, controller: str, seconds: float) -> None:
         cfg = SimulationCfg(world=WorldCfg(engine=engine))
         sim = SimulatedRobot(robot, cfg, posture)
-        loop = Loop(sim, make_controller(name), robot.posture(posture).angles)
-        run_for(loop, seconds)
-        least_powers(sim)
+        run_for(Loop(sim, make_controller(controller), goal), seconds)
         camera = robot.cameras[0]
         prepare_picture(robot, sim.engine, 0.0, camera.name, 16)()
+        if controller != "fixed":
+            least_powers(sim)
         sim.close()
+
+    engines: list[EngineName] = [default_engine()]
+    if find_spec("mujoco"):  # its ticks are a separate kernel
+        engines.append("mujoco")
+    with run_beside("kernels", partial(_decide, robot, goal), is_fork=CAN_FORK) as wait:
+        for engine in engines:
+            run(engine, "fixed", 0.04)
+        wait()
+    for name, seconds in SECONDS.items():
+        run(engines[0], name, seconds)
+
+
+def _decide(robot: "Robot", q: "FloatArray") -> bool:
+    """Let each controller decide for a robot at rest, without physics."""
+    from nao_testbed.controllers.interface.robot_interface import (  # noqa: PLC0415
+        Observation,
+    )
+    from nao_testbed.controllers.registry import make_controller  # noqa: PLC0415
+
+    n_motors, n_cells, g = len(robot.motors), len(robot.force_sensors), 9.81
+    for name, seconds in SECONDS.items():
+        controller = make_controller(name)
+        controller.reset(robot)
+        for time_s in np.arange(0.0, seconds, CONTROL_PERIOD):
+            controller.step(
+                Observation(
+                    time_s=float(time_s),
+                    q=q,
+                    v=np.zeros_like(q),
+                    target=q,
+                    stiffness=np.ones_like(q),
+                    temperature=np.full(n_motors, 30.0),
+                    current=np.zeros(n_motors),
+                    fsr=np.full(n_cells, robot.total_mass * g / max(n_cells, 1)),
+                    gyro=np.zeros(3),
+                    accelerometer=np.array([0.0, 0.0, g]),
+                    gravity=np.array([0.0, 0.0, -1.0]),
+                )
+            )
+    return True
 
 
 if __name__ == "__main__":
