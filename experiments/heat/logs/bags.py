@@ -284,7 +284,9 @@ def _read_json(path: Path) -> dict[tuple[str, ...], MessageBlock]:
                 if channel.message_encoding != "json":
                     others.add(channel.message_encoding)
                     continue
-                found = json.loads(message.data, object_hook=_record)
+                found = json.loads(
+                    message.data, object_hook=lambda fields: SimpleNamespace(**fields)
+                )
                 numbers = dict(_numbers(channel.topic, found))
                 block = blocks.setdefault(tuple(numbers), MessageBlock())
                 block.stamps.append(message.log_time)
@@ -298,10 +300,6 @@ def _read_json(path: Path) -> dict[tuple[str, ...], MessageBlock]:
             "record in ROS 2 or JSON, or export the plotted topics as CSV."
         )
     return blocks
-
-
-def _record(fields_by_name: dict[str, Any]) -> SimpleNamespace:
-    return SimpleNamespace(**fields_by_name)
 
 
 def _read(reader: Any, connection: Any, raw: bytes) -> dict[str, float]:
@@ -389,6 +387,9 @@ def _fields(name: str, value: Any) -> Iterator[tuple[str, float]]:
             if (known := _number_in(pair.value)) is not None:
                 yield f"{name}/{pair.key}", known
         return
+    frame = getattr(getattr(value, "header", None), "frame_id", "")
+    if frame and hasattr(value, "temperature"):  # the motor of sensor_msgs/Temperature
+        yield f"{name}/{frame}/temperature", float(value.temperature)
     for field, inner in vars(value).items():
         is_array = field == "status" and isinstance(inner, list)
         if field != "header" and not field.endswith("covariance"):

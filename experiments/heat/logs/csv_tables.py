@@ -429,6 +429,10 @@ class LongCsvTable(LogTable):
         """Return the (n,) cells of a column."""
         return self._texts.texts(name)
 
+    def distinct_texts(self, name: str) -> set[str]:
+        """Return the first cell, which equals that of the second row."""
+        return {self.first_text(name)}
+
 
 def _count_lines(path: Path) -> tuple[int, str]:
     """Return the number of lines of a file, and the text of the last one."""

@@ -25,7 +25,7 @@ from nao_testbed.experiments.heat.logs.columns import (
     read_map,
     time_unit,
 )
-from nao_testbed.experiments.heat.logs.csv_tables import LongCsvTable, read_csv
+from nao_testbed.experiments.heat.logs.csv_tables import read_csv
 from nao_testbed.experiments.heat.logs.doubts import doubt
 from nao_testbed.experiments.heat.logs.record import LONG_ROWS, Columns, Log, Repair
 from nao_testbed.experiments.heat.logs.signals import SIGNALS, Scale, find_signal
@@ -206,8 +206,7 @@ def _label(table: LogTable, column: str) -> str:
         BadInput: the column names several, as messages of two programs do.
     """
     first = table.first_text(column)
-    is_long = isinstance(table, LongCsvTable)  # has compared two rows
-    if others := {*([] if is_long else table.texts(column))} - {first, *NO_TEXT}:
+    if others := table.distinct_texts(column) - {first, *NO_TEXT}:
         raise BadInput(
             f"{table.path}: column {column!r} names {first} and {min(others)}; give "
             "messages with the same joints in one order, or record a bag."

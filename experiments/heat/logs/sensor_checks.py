@@ -116,6 +116,13 @@ def _known(
     for member, values in log.signals.get(signal, {}).items():
         if not member:
             continue  # column of a log of one motor
+        if member not in members and member in robot.motor_names:
+            motor = robot.motors[robot.motor_index(member)]
+            raise BadInput(
+                f"{log.path}: {signal} of {member!r} is that of a motor; give {signal} "
+                f"of its joints {', '.join(motor.joints)}, to which the robot's own "
+                "program converts it."
+            )
         if member not in members:
             what = f"{log.path}: {signal} of"
             raise UnknownName(what, member, members, robot.name)

@@ -72,6 +72,10 @@ class LogTable:
         """Return the first cell of a column."""
         return next(iter(self.texts(name)), "")
 
+    def distinct_texts(self, name: str) -> set[str]:
+        """Return the different cells of a column."""
+        return {*self.texts(name)}
+
 
 class FrameTable(LogTable):
     """Table from a data frame."""

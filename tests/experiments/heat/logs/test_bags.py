@@ -71,6 +71,24 @@ def test_angles_of_two_robots_are_not_mixed(nao: Robot, tmp_path: Path) -> None:
     assert any(said in repair.what for repair in log.repairs)
 
 
+def test_a_temperature_belongs_to_the_motor_in_its_frame(
+    nao: Robot, tmp_path: Path
+) -> None:
+    store = get_typestore(Stores.ROS2_HUMBLE)
+    kind = store.types["sensor_msgs/msg/Temperature"]
+    stamp = store.types["builtin_interfaces/msg/Time"](0, 0)
+    with Writer(tmp_path / "hot", version=9, storage_plugin=StoragePlugin.MCAP) as out:
+        line = out.add_connection("/temp", kind.__msgtype__, typestore=store)
+        for row in range(2 * ROWS):
+            motor = ("LKneePitch", "RKneePitch")[row % 2]
+            header = store.types["std_msgs/msg/Header"](stamp, motor)
+            one = store.serialize_cdr(kind(header, 30.0 + row, 0.0), kind.__msgtype__)
+            out.write(line, 1_000_000_000 * row, one)
+    degc = read_log(tmp_path / "hot", nao).signals["temperature"]
+    assert np.nanmax(degc["LKneePitch"]) == 34.0
+    assert np.nanmin(degc["RKneePitch"]) == 31.0
+
+
 @pytest.mark.parametrize("names", [["a"], [None, None], [["a", "b"]]])
 def test_unusable_names_of_a_data_set_leave_the_numbers(
     names: list[object], tmp_path: Path

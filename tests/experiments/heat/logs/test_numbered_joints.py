@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from nao_testbed.experiments.cli import app
 from nao_testbed.experiments.heat.logs.log import read_log
+from nao_testbed.experiments.heat.logs.sensor_checks import check_sensors
 from nao_testbed.models import BadInput, Robot
 from studies import log_writers as writers
 
@@ -222,3 +223,15 @@ def test_the_proposed_map_is_written_and_names_the_joints(
     assert np.median(angles["left_knee"]) == pytest.approx(
         frame["q.left_knee"].median()
     )
+
+
+def test_angles_of_motors_are_refused_with_the_names_of_their_joints(
+    g1: Robot, frame: pd.DataFrame, tmp_path: Path
+) -> None:
+    ankle = {"pitch": "a", "roll": "b"}
+    names = {f"q.left_ankle_{joint}": f"q.left_ankle_{m}" for joint, m in ankle.items()}
+    path = tmp_path / "log.parquet"
+    frame.rename(columns=names).to_parquet(path)
+    said = "of its joints left_ankle_pitch, left_ankle_roll"
+    with pytest.raises(BadInput, match=said):
+        check_sensors(read_log(path, g1), g1)
