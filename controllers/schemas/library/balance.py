@@ -145,45 +145,83 @@ def _margins(
         up: (3,) unit vector of the vertical, base frame.
         omega: (3,) angular velocity of the base, base frame, in rad/s.
     """
+    # Loops: numba needs seconds to compile array expressions and slices.
     # Axes of the horizontal plane: x ahead, y to the left.
-    ahead = np.array((1.0, 0.0, 0.0)) - up[0] * up
-    length = sqrt((ahead * ahead).sum())
+    ahead, left = np.zeros(3), np.empty(3)
+    ahead[0] = 1.0
+    _remove(up[0], up, ahead)
+    length = sqrt(_dot(ahead, ahead))
     if length < 1e-6:  # on its back or belly: any direction is forwards
-        ahead = np.array((0.0, 1.0, 0.0)) - up[1] * up
-        length = sqrt((ahead * ahead).sum())
-    ahead = ahead / length
-    left = np.cross(up, ahead)
+        for i in range(3):
+            ahead[i] = 1.0 if i == 1 else 0.0
+        _remove(up[1], up, ahead)
+        length = sqrt(_dot(ahead, ahead))
+    for i in range(3):
+        ahead[i] = ahead[i] / length
+    _cross(up, ahead, left)
     n = len(points)
     heights = np.empty(n)
     flat = np.empty((n, 2))
+    lowest, foot = np.inf, 0
     for k in range(n):
-        heights[k] = (points[k] * up).sum()
-        flat[k, 0] = (points[k] * ahead).sum()
-        flat[k, 1] = (points[k] * left).sum()
-    lowest = heights.min()
-    stands = heights <= lowest + REACH_M
-    hull = flat[stands]
-    middle_x, middle_y = hull[:, 0].mean(), hull[:, 1].mean()
+        heights[k] = _dot(points[k], up)
+        flat[k, 0] = _dot(points[k], ahead)
+        flat[k, 1] = _dot(points[k], left)
+        if heights[k] < lowest:
+            lowest, foot = heights[k], k
+    corners = np.empty((n, 2))
+    n_corners, middle_x, middle_y = 0, 0.0, 0.0
+    load, x, y = 0.0, 0.0, 0.0
+    for k in range(n):
+        load += forces[k]
+        x += forces[k] * flat[k, 0]
+        y += forces[k] * flat[k, 1]
+        if heights[k] <= lowest + REACH_M:
+            corners[n_corners, 0] = flat[k, 0]
+            corners[n_corners, 1] = flat[k, 1]
+            middle_x += flat[k, 0]
+            middle_y += flat[k, 1]
+            n_corners += 1
+    hull = corners[:n_corners]
+    middle_x, middle_y = middle_x / n_corners, middle_y / n_corners
 
-    load = forces.sum()
     cop = 0.0
     if load >= MIN_LOAD_NEWTON:
-        x = (forces * flat[:, 0]).sum() / load
-        y = (forces * flat[:, 1]).sum() / load
-        cop = _margin(hull, x, y)
+        cop = _margin(hull, x / load, y / load)
 
-    c_x, c_y = (com * ahead).sum(), (com * left).sum()
-    h = max((com * up).sum() - lowest, 0.0)
+    c_x, c_y = _dot(com, ahead), _dot(com, left)
+    h = max(_dot(com, up) - lowest, 0.0)
     # ċ = ω × r with r from the soles up to the centre of mass.
-    r = com - points[np.argmin(heights)]
-    v = np.cross(omega, r)
+    r, v = np.empty(3), np.empty(3)
+    for i in range(3):
+        r[i] = com[i] - points[foot, i]
+    _cross(omega, r, v)
     time = sqrt(h / GRAVITY)
-    x = c_x + time * (v * ahead).sum()
-    y = c_y + time * (v * left).sum()
+    x = c_x + time * _dot(v, ahead)
+    y = c_y + time * _dot(v, left)
     heading = atan2(y - middle_y, x - middle_x)
-    spin = (omega * up).sum()
-    rate = sqrt(max(0.0, (omega * omega).sum() - spin * spin))
+    spin = _dot(omega, up)
+    rate = sqrt(max(0.0, _dot(omega, omega) - spin * spin))
     return load, cop, _margin(hull, c_x, c_y), _margin(hull, x, y), heading, rate
+
+
+@numba.njit(cache=True)
+def _dot(a: FloatArray, b: FloatArray) -> float:
+    return float(a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
+
+
+@numba.njit(cache=True)
+def _cross(a: FloatArray, b: FloatArray, result: FloatArray) -> None:
+    result[0] = a[1] * b[2] - a[2] * b[1]
+    result[1] = a[2] * b[0] - a[0] * b[2]
+    result[2] = a[0] * b[1] - a[1] * b[0]
+
+
+@numba.njit(cache=True)
+def _remove(length: float, axis: FloatArray, vector: FloatArray) -> None:
+    """Subtract this length along an axis from a vector."""
+    for i in range(3):
+        vector[i] -= length * axis[i]
 
 
 @numba.njit(cache=True)
