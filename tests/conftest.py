@@ -18,12 +18,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import coverage
+import hypothesis
 import pytest
 
 from tests import messages, without_engine
 
 if TYPE_CHECKING:
     from nao_testbed.models import Robot
+
+# That of `make test`: the first of the 100 cases that `ci` draws, the same each time.
+hypothesis.settings.register_profile(
+    "quick", hypothesis.settings.get_profile("ci"), max_examples=40
+)
 
 _FOR_CHILDREN = "COVERAGE_PROCESS_CONFIG"
 """Where coverage tells a child process to measure too."""

@@ -319,3 +319,7 @@ def test_make_test_all_runs_every_test_once() -> None:
     makes = re.findall(r"\$\(MAKE\) (\w+)( MEASURE=\"--cov )?", recipe[1])
     assert [make for make, _ in makes] == ["test", "long"]
     assert makes[0][1], "coverage of the quick tests is not measured"
+    assert text.count("hypothesis-profile=quick") == 1, (
+        "fewer cases in `make test` only"
+    )
+    assert "MEASURE ?= --hypothesis-profile=quick\n" in text
