@@ -48,6 +48,7 @@ LOG_ENDINGS = frozenset({".csv", ".parquet", ".jsonl", ".gz", ".mcap", ".bag", "
 """Endings of files by which a folder of logs is recognised."""
 NO_TEXT = ("", "nan", "None")
 NOT_READ = {".pkl", ".pickle", ".pt", ".npy", ".h5", ".hdf5", ".mat", ".xls", ".xlsx"}
+NOT_READ |= {".tar", ".tgz", ".feather", ".arrow", ".html", ".xml"}
 """Endings of files that are not read, some of them because they may run a program."""
 
 WHOSE = frozenset(

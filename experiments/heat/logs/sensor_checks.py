@@ -61,6 +61,8 @@ def check_sensors(log: Log, robot: Robot, *, needs_current: bool = True) -> Log:
         repairs.append(Repair(kind="missing", rows=n, what=what))
     rows = np.flatnonzero(is_known)
     time_s = log.time_s[rows]
+    if not rows.size:
+        raise BadInput(f"{log.path}: no row has a readable time; give it in s.")
     is_new = np.diff(time_s, prepend=-np.inf) > 0.0
     if n := int((~is_new).sum()):
         where = log.place(int(rows[int((~is_new).argmax())]))

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, is_zipfile
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _JSON = re.compile(r"\s*[\[{]")
-_ECHO = re.compile(r"(?:---)?\s*\w+:\s*\n\s+\w+:")
-"""First lines of a message as printed by `ros2 topic echo`."""
+_ECHO = re.compile(r"(?:---)?\s*\w+:\s*\n\s+\w+:|\s*- \w+:")
+"""First lines of a message as printed by `ros2 topic echo`, or of a list in YAML."""
 _CLOCK = re.compile(r"\s*(?:\d{1,2}:)?\d{1,2}:\d\d(?:[.,]\d+)?\s*")
 _DATE = re.compile(r"\s*\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:")
 _OTHER_DATE = re.compile(r".*\d{1,2}:\d\d:\d\d|\s*\d{8}T\d{6}")
@@ -364,9 +365,9 @@ def _yaml_records(path: Path, text: str) -> Iterator[tuple[str, object]]:
 
     try:
         documents = yaml.load_all(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-        yield from (
-            (f", message {k + 1}", one) for k, one in enumerate(documents) if one
-        )
+        lists = (one if isinstance(one, list) else [one] for one in documents if one)
+        records = enumerate(chain.from_iterable(lists), start=1)
+        yield from ((f", message {k}", one) for k, one in records)
     except yaml.YAMLError as error:
         why = str(error).splitlines()[0]
         raise BadInput(
@@ -435,8 +436,9 @@ def times_of(texts: Sequence[str]) -> FloatArray | None:
     import pandas as pd  # noqa: PLC0415  # slow
 
     words = pd.Series(texts).str.strip().str.replace(",", ".")
-    if _CLOCK.fullmatch(texts[0]):
-        if texts[0].count(":") == 1:  # minutes and seconds
+    words = words.str.replace(r"^(\d+:\d\d:\d\d):", r"\1.", regex=True)
+    if _CLOCK.fullmatch(words[0]):
+        if words[0].count(":") == 1:  # minutes and seconds
             words = "00:" + words
         clock = pd.to_timedelta(words, errors="coerce").dt.total_seconds()
         falls = clock.dropna().diff() < -0.5 * DAY_S  # past midnight

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+import yaml
 
 from nao_testbed.experiments.heat.logs.log import read_log
 from nao_testbed.experiments.heat.logs.sensor_checks import check_sensors
@@ -158,6 +159,8 @@ FILES: dict[str, Callable[[pd.DataFrame], str | bytes]] = {
     "german.csv": times("%d.%m.%Y %H:%M:%S,%f"),
     "us.csv": times("%m/%d/%Y %I:%M:%S.%f %p"),
     "clock.csv": times("%H:%M:%S.%f"),
+    "colon.csv": times("%H:%M:%S:%f"),
+    "list.yaml": lambda f: yaml.safe_dump(f.to_dict(orient="records"), sort_keys=False),
     "syslog.csv": times("%b %d %H:%M:%S.%f"),
     **{f"missing{k}.csv": cells_of(word) for k, word in enumerate(WORDS)},
 }
@@ -196,6 +199,7 @@ def test_a_file_of_another_program_gives_the_same_log(
         ("a.npz", zipped(pd.DataFrame())[:9], "as NPZ: it is not an archive"),
         ("a.npz", b"junk", "as NPZ: it is not an archive of arrays, or incomplete;"),
         ("a.pkl.gz", b"", r"\.pkl files are not read; save the log as CSV"),
+        ("a.tar.gz", b"", r"\.tar files are not read; save the log as CSV"),
         ("a.H5", b"", r"\.h5 files are not read; save the log as CSV"),
         ("a.csv", b"q.a\n1\n", "or record the time of each row"),
         (

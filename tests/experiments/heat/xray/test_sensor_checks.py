@@ -296,3 +296,9 @@ def test_a_head_motor_without_a_reading_does_not_matter(
     frame.loc[frame.index[60:], "current.LKneePitch"] = 0.5
     with pytest.raises(BadInput, match="LKneePitch has no current while"):
         find_standing(read_log(write(frame), robot), robot)
+
+
+def test_times_that_cannot_be_read_are_refused(log: Log, robot: Robot) -> None:
+    signals = {**log.signals, "time_s": {"": np.full(log.time_s.size, np.nan)}}
+    with pytest.raises(BadInput, match="no row has a readable time; give it in s"):
+        check_sensors(replace(log, signals=signals), robot)
