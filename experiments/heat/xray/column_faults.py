@@ -220,21 +220,18 @@ def with_commands(standing: Standing, robot: Robot) -> Standing:
 
 
 def command_odds(log: Log, robot: Robot, still_s: float) -> float:
-    """Return the prior odds that the angles of a log are commands.
+    """Return the prior odds that the angles of a log without set-points are commands.
 
-    0 if the log has set-points too, with which `find_standing` decides, or if the
-    angles lie on steps of the encoders: multiples of one step, or of one step beside an
-    offset.
+    0 if the angles lie on steps of the encoders: multiples of one step, or of one step
+    beside an offset.
 
     Args:
-        log: log of a file.
+        log: log from `check_sensors`.
         robot: robot of the log.
         still_s: time in s for which the robot stood still at the end.
     """
     legs = robot.leg_joints
-    if set(legs) <= log.signals.get("target", {}).keys():
-        return 0.0
-    rows = np.flatnonzero(log.time_s >= np.nanmax(log.time_s) - still_s)[-READ_ROWS:]
+    rows = np.flatnonzero(log.time_s >= log.time_s[-1] - still_s)[-READ_ROWS:]
     read = [log.signals["q"][name][rows] for name in legs]
     read = [values[np.isfinite(values)] for values in read]
     steps = [robot.joints[robot.joint_index(name)].encoder_step for name in legs]

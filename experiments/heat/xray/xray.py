@@ -10,6 +10,7 @@ from nao_testbed.controllers.policies.choice import make_policy_controller
 from nao_testbed.controllers.policies.text import PREFIX
 from nao_testbed.experiments.common.drawing.power_unit import PowerUnit, power_unit
 from nao_testbed.experiments.heat.logs.log import read_log
+from nao_testbed.experiments.heat.logs.sensor_checks import check_sensors
 from nao_testbed.experiments.heat.xray.advice import Advice, find_advice
 from nao_testbed.experiments.heat.xray.column_faults import (
     ColumnFault,
@@ -255,7 +256,9 @@ def xray(
     suspects = find_suspects(model, on_fit)
     faults: tuple[ColumnFault, ...] = ()
     if log.run_state is None:
-        odds = command_odds(log, robot, standing.still_s)
+        odds = 0.0  # with set-points, `find_standing` has decided
+        if standing.target is None:
+            odds = command_odds(check_sensors(log, robot), robot, standing.still_s)
         faults = find_column_faults(model, suspects, odds)
     account = LegAccount(model, standing, suspects.fit)
     found = Xray(

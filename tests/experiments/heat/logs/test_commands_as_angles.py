@@ -8,6 +8,7 @@ import pytest
 
 from nao_testbed.experiments.heat.logs.log import read_log
 from nao_testbed.experiments.heat.logs.record import COPY
+from nao_testbed.experiments.heat.logs.sensor_checks import check_sensors
 from nao_testbed.experiments.heat.xray.column_faults import (
     COMMANDS,
     CONSTANT_ODDS,
@@ -48,7 +49,8 @@ def written(frame: pd.DataFrame, tmp_path: Path) -> Path:
 
 
 def odds(frame: pd.DataFrame, robot: Robot, tmp_path: Path) -> float:
-    return command_odds(read_log(written(frame, tmp_path), robot), robot, 1.5)
+    log = read_log(written(frame, tmp_path), robot)
+    return command_odds(check_sensors(log, robot), robot, 1.5)
 
 
 @ROBOTS
@@ -92,7 +94,6 @@ def test_steps_of_encoders_exclude_commands(
 ) -> None:
     alone = without("target")(frame, robot, np.random.default_rng(0))
     assert odds(alone, robot, tmp_path) == 0.0
-    assert odds(frame, robot, tmp_path) == 0.0  # set-points decide
     assert odds(alone.round(5), robot, tmp_path) == 0.0
 
 
@@ -102,6 +103,13 @@ def test_encoders_with_an_offset_are_recognised_by_their_steps(
     frame = sensors_of(g1_frame).drop(columns=of(g1_frame, "target"))
     frame[of(frame, "q")] += 1.1e-4
     assert odds(frame, g1, tmp_path) == 0.0
+
+
+def test_joints_of_one_motor_need_one_column(
+    nao: Robot, nao_frame: pd.DataFrame, tmp_path: Path
+) -> None:
+    frame = sensors_of(nao_frame).drop(columns=of(nao_frame, "target"))
+    assert odds(frame.drop(columns="q.RHipYawPitch"), nao, tmp_path) == 0.0  # as NAOqi
 
 
 def test_readings_without_steps_may_be_commands(
