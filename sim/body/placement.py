@@ -6,6 +6,7 @@ belong to the effectors of the posture is preferred, then the most upright one.
 """
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 import scipy  # its parts, which are slow to import, load at their first use
@@ -39,6 +40,15 @@ def resting_faces(robot: Robot, points: FloatArray, com: FloatArray) -> list[Res
         points: (n_contact_points, 3) in the base frame, in m.
         com: (3,) centre of mass in the base frame, in m.
     """
+    effectors = tuple(candidate.effector for candidate in robot.contact_points)
+    return list(_resting_faces(effectors, points.tobytes(), com.tobytes()))
+
+
+@lru_cache(maxsize=64)  # of a few robots in a few postures, a tenth of the start each
+def _resting_faces(
+    effectors: tuple[str, ...], places: bytes, of_com: bytes
+) -> list[Rest]:
+    points, com = np.frombuffer(places).reshape(-1, 3), np.frombuffer(of_com)
     try:
         hull = scipy.spatial.ConvexHull(points)
     except scipy.spatial.QhullError:  # all points in one plane, for example two soles
@@ -49,7 +59,7 @@ def resting_faces(robot: Robot, points: FloatArray, com: FloatArray) -> list[Res
         distance = -(points @ outward + offset)
         touching = np.flatnonzero(distance < COPLANAR)
         if _is_above(points[touching], com, outward):
-            names = frozenset(robot.contact_points[i].effector for i in touching)
+            names = frozenset(effectors[i] for i in touching)
             rests.append(Rest(normal=-outward, effectors=names))
     return rests
 
