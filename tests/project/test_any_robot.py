@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from nao_testbed.models import load_robot
-from tests.project.sources import parsed
+from tests.project.sources import parsed, walk
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("controllers", "sim", "experiments", "models", "src/nao_testbed", "studies")
@@ -36,7 +36,7 @@ def names() -> tuple[set[str], re.Pattern[str]]:
 
 def docstrings(tree: ast.Module) -> set[ast.expr]:
     """Return strings that are statements: docstrings of all kinds."""
-    return {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    return {node.value for node in walk(tree) if isinstance(node, ast.Expr)}
 
 
 def found(text: str) -> list[str]:
@@ -45,7 +45,7 @@ def found(text: str) -> list[str]:
     spoken = docstrings(tree)
     return [
         node.value
-        for node in ast.walk(tree)
+        for node in walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
         if node not in spoken and (node.value in known or words.search(node.value))
     ]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.project.sources import parsed
+from tests.project.sources import parsed, walk
 
 ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("models", "controllers", "sim", "experiments")
@@ -62,7 +62,7 @@ def tree_of(path: Path) -> ast.Module:
 def imported(tree: ast.Module) -> set[str]:
     """Return the packages and floors that a module imports anywhere."""
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -76,7 +76,7 @@ def imported(tree: ast.Module) -> set[str]:
 def impurities(tree: ast.Module) -> Iterator[str]:
     """Yield uses of a clock, a file, a screen or the engine."""
     yield from sorted(imported(tree) & IMPURE_MODULES)
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if not isinstance(node, ast.Call):
             continue
         if isinstance(node.func, ast.Name) and node.func.id in IMPURE_CALLS:
@@ -139,7 +139,7 @@ def test_only_the_engine_room_gets_the_engine_from_there() -> None:
         for package in FLOORS
         for path in modules(package)
         if names(path, ENGINE.stem)
-        for node in ast.walk(tree_of(path))
+        for node in walk(tree_of(path))
         if isinstance(node, ast.ImportFrom) and node.module == module
         if "p" in {alias.name for alias in node.names}
     }
@@ -178,7 +178,7 @@ def test_an_import_inside_a_function_is_noticed() -> None:
 
 def names_of_some_systems(tree: ast.Module) -> Iterator[str]:
     """Yield names that some systems lack, by any import."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         found: list[str] = []
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             found = [f"{node.value.id}.{node.attr}"]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.project.sources import parsed
+from tests.project.sources import parsed, walk
 
 ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("models", "controllers", "sim", "experiments")
@@ -45,7 +45,7 @@ def named(module: str) -> list[tuple[str, str]]:
     """Return the modules and names that a module or stub imports anywhere."""
     package = module.removesuffix(":stub")
     found = []
-    for node in ast.walk(trees()[module]):
+    for node in walk(trees()[module]):
         if isinstance(node, ast.ImportFrom):
             source = ".".join([package] * node.level + [node.module or ""]).strip(".")
             source = source.removeprefix("nao_testbed.")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.project.sources import parsed
+from tests.project.sources import parsed, walk
 
 ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("controllers", "sim", "experiments")
@@ -32,7 +32,7 @@ ROBOTS = {"Command", "RobotInterface", "SimulatedRobot"}
 def knows_robots(tree: ast.Module) -> bool:
     """Return True if a module names a robot or a command."""
     named = set()
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Name):
             named.add(node.id)
         elif isinstance(node, ast.Attribute):
@@ -44,7 +44,7 @@ def knows_robots(tree: ast.Module) -> bool:
 
 def writes(tree: ast.Module) -> Iterator[int]:
     """Yield the line of every use of a `write` method, called or passed."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Attribute) and node.attr == "write":
             yield node.lineno
         if isinstance(node, ast.Constant) and node.value == "write":
@@ -53,7 +53,7 @@ def writes(tree: ast.Module) -> Iterator[int]:
 
 def calls(tree: ast.Module, name: str) -> Iterator[int]:
     """Yield the lines that instantiate a class of this name."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if not isinstance(node, ast.Call):
             continue
         if ast.unparse(node.func).rpartition(".")[2] == name:

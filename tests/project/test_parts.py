@@ -23,7 +23,7 @@ from shutil import copytree
 
 import pytest
 
-from tests.project.sources import parsed
+from tests.project.sources import parsed, walk
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "nao_testbed."
@@ -76,7 +76,7 @@ def modules() -> dict[str, Path]:
 
 def imported(text: str) -> Iterator[str]:
     """Yield our modules that a source imports, without `nao_testbed.`."""
-    for node in ast.walk(parsed(text)):
+    for node in walk(parsed(text)):
         names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
