@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nao_testbed.controllers.interface.ranges import EngineName
 from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD
 from nao_testbed.sim import servo
-from nao_testbed.sim.engine.world import EngineName, WorldCfg, default_engine
+from nao_testbed.sim.engine.world import WorldCfg, default_engine
 
 if TYPE_CHECKING:
     from nao_testbed.models import Robot
