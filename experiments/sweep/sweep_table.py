@@ -203,7 +203,8 @@ def read_sweep(path: Path | str) -> Sweep:
             "nao-testbed sweep SPEC writes it, also after Ctrl-C."
         )
     try:
-        table = pq.read_table(file)
+        with pq.ParquetFile(file) as opened:  # read_table would import data sets
+            table = opened.read()
         text = (table.schema.metadata or {})[METADATA_KEY]
     except (pa.ArrowException, OSError, ValueError) as error:
         raise BadInput(f"{file} cannot be read: {error}.") from error

@@ -214,7 +214,8 @@ def read_part(path: Path) -> "pd.DataFrame":
 
     try:
         check_kind(path)
-        frame: pd.DataFrame = pq.read_table(path).to_pandas()
+        with pq.ParquetFile(path) as file:  # read_table would import data sets
+            frame: pd.DataFrame = file.read().to_pandas()
     except (OSError, ValueError, pa.ArrowException) as error:
         cause = cause_of(error)
         raise BadInput(
