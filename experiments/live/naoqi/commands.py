@@ -40,6 +40,7 @@ naoqi_app = Commands(
 @naoqi_app.callback()
 def naoqi() -> None:
     """Serve a simulated NAO to NAOqi programs, or run a controller on a NAO."""
+    import nao_testbed.sim.naoqi  # noqa: F401, PLC0415  # loads `qi` first, see there
 
 
 @naoqi_app.command()

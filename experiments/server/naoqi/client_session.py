@@ -48,7 +48,7 @@ READY_S = 0.05
 
 
 class ClientSession:
-    """Session of one client, reached through `port` until `close_door`."""
+    """Session of one client, reached only through the socket `inner`."""
 
     def __init__(
         self,
@@ -68,10 +68,13 @@ class ClientSession:
         self._client, self._services, self._others = client, services, others
         self._session = qi.Session()
         self._session.listenStandalone(f"tcp://{host}:0")
-        self.port = int(self._session.endpoints()[0].rpartition(":")[2])
-        self._probe = socket.create_connection((host, self.port))
+        port = int(self._session.endpoints()[0].rpartition(":")[2])
+        self.inner = socket.create_connection((host, port))
+        self.inner.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._probe = socket.create_connection((host, port))
         """Connection of our own, see `_settle`."""
-        self._settle()
+        self._settle()  # `qi` accepts in order, so `inner` is accepted too
+        _stop_listening(port)
         self._lock = threading.RLock()
         self._numbers: dict[str, int] = {}
         """Numbers of the registered services by name."""
@@ -82,19 +85,6 @@ class ClientSession:
         self._missed: set[str] = set()
         """Names that the client has asked for in vain."""
         client.find_service = self.find
-
-    def close_door(self) -> None:
-        """Close the listening port, once the session has answered the door.
-
-        `qi` crashes on bytes that are not its messages, and any program of the machine
-        could send them to this port. `qi` cannot stop listening, and an error of its
-        listening socket crashes it too: the descriptor gets an idle socket instead.
-        """
-        for fd in map(int, os.listdir("/dev/fd")):  # noqa: PTH208  # numbers, no files
-            with suppress(OSError):
-                if stat.S_ISSOCK(os.fstat(fd).st_mode) and _listens(fd, self.port):
-                    with socket.socket() as idle:
-                        os.dup2(idle.fileno(), fd)
 
     def find(self, name: str) -> Any:
         """Return a service of the robot, of the client, or of another program.
@@ -137,6 +127,7 @@ class ClientSession:
                 with suppress(RuntimeError):
                     self._session.unregisterService(number)
         self._client.find_service = None
+        self.inner.close()
         self._probe.close()
         closing = threading.Timer(CLOSING_S, self._session.close)
         closing.daemon = True
@@ -210,6 +201,19 @@ def exactly(source: socket.socket, n: int) -> bytes:
             return b""
         found += data
     return found
+
+
+def _stop_listening(port: int) -> None:
+    """End the listening socket of `qi` on a port, which other programs could use.
+
+    `qi` cannot stop listening, and does not survive an error of its listening socket:
+    the descriptor gets an idle socket instead.
+    """
+    for fd in map(int, os.listdir("/dev/fd")):  # noqa: PTH208  # numbers, no files
+        with suppress(OSError):
+            if stat.S_ISSOCK(os.fstat(fd).st_mode) and _listens(fd, port):
+                with socket.socket() as idle:
+                    os.dup2(idle.fileno(), fd)
 
 
 def _listens(fd: int, port: int) -> bool:

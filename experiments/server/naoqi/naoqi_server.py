@@ -153,7 +153,6 @@ class NaoqiServer:
     def _serve(self, connection: socket.socket, address: str, number: int) -> None:
         """Serve one client from its connection to its end."""
         session: ClientSession | None = None
-        inner: socket.socket | None = None
         is_clean = False
         try:
             client = NaoqiClient(self._parts, number, address)
@@ -164,18 +163,16 @@ class NaoqiServer:
         try:
             session = ClientSession(client, self._services, self._others, self._host)
             self._sessions[number] = session
-            inner = socket.create_connection((self._host, session.port))
-            for one in (connection, inner):
-                one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             keep_alive(connection, **KEEP_ALIVE)
-            calls = _Calls(client.sent.add, session.close_door)
+            calls = _Calls(client.sent.add)
             back = threading.Thread(
                 target=_forward_messages,
-                args=(inner, connection, calls.note_answered),
+                args=(session.inner, connection, calls.note_answered),
                 daemon=True,
             )
             back.start()
-            end = _forward_messages(connection, inner, calls.note_sent, session)
+            end = _forward_messages(connection, session.inner, calls.note_sent, session)
             if end is ConnectionEnd.INVALID:
                 _LOG.warning(
                     "%s sent an invalid message and was disconnected", client.name
@@ -195,8 +192,6 @@ class NaoqiServer:
             with suppress(RobotEnded):
                 client.leave(is_clean=is_clean)
             connection.close()
-            if inner is not None:
-                inner.close()
             self._sessions.pop(number, None)
             if session is not None:
                 session.close()
@@ -216,11 +211,9 @@ class ConnectionEnd(Enum):
 class _Calls:
     """Counter of a client's pending calls."""
 
-    def __init__(
-        self, on_event_sent: Callable[[], None], on_first_answer: Callable[[], None]
-    ) -> None:
+    def __init__(self, on_event_sent: Callable[[], None]) -> None:
         self._sent = self._answered = 0
-        self._on_event_sent, self._on_first_answer = on_event_sent, on_first_answer
+        self._on_event_sent = on_event_sent
 
     def note_sent(self, kind: int) -> None:
         """Count a message of the client."""
@@ -228,8 +221,6 @@ class _Calls:
 
     def note_answered(self, kind: int) -> None:
         """Count a message to the client."""
-        if not self._answered and kind in ANSWERS:
-            self._on_first_answer()
         self._answered += kind in ANSWERS
         if kind == EVENT:
             self._on_event_sent()

@@ -2,17 +2,22 @@
 
 import os
 import socket
+import subprocess
+import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nao_testbed.experiments.server.naoqi.arguments import MAX_ITEMS
+from nao_testbed.experiments.server.naoqi.client_session import CALL, HEADER, MAGIC
 from tests.experiments.server.naoqi.conftest import TIMEOUT_S
 
 pytestmark = pytest.mark.slow(covers=True)  # a server and programs: processes
 
 PATIENCE_S = 20.0
+HALF_A_MESSAGE = HEADER.pack(MAGIC, 1, 4, 0, CALL, 0, 0, 0, 8)
 
 
 def test_killed_client_releases_its_joints(nao: Any) -> None:
@@ -114,3 +119,59 @@ def test_invalid_bytes_end_only_their_connection(nao: Any) -> None:
         one.sendall(b"GET / HTTP/1.1\r\n\r\n" * 100)
         time.sleep(0.2)
     assert nao.run("tell(motion.ping())") is True
+
+
+REFUSED = """
+import os
+from nao_testbed.experiments.cli import main
+try:
+    main()  # no robot listens there
+except SystemExit:
+    pass
+import pinocchio, qi
+qi.logging.setLevel(qi.logging.FATAL)
+for _ in range(3):  # `qi` drops an error now and then
+    session = qi.Session()
+    try:
+        session.connect("tcp://127.0.0.1:1", _async=True).value(2000)
+    except RuntimeError as error:
+        print(error, flush=True)
+os._exit(0)  # the end of a session can block
+"""
+
+
+def test_qi_reads_network_errors() -> None:
+    """It crashes at many of them if Pinocchio, with another Boost, is loaded first."""
+    arguments = ("naoqi", "run", "--address", "naoqi://127.0.0.1:1")
+    done = subprocess.run(
+        [sys.executable, "-c", REFUSED, *arguments],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Connection refused" in done.stdout
+
+
+def test_clients_open_no_other_port(nao: Any) -> None:
+    host, port = nao.url.removeprefix("tcp://").split(":")
+    pid = nao.process.pid
+    before = listening(pid)
+    assert int(port) in before
+    with socket.create_connection((host, int(port))) as one:
+        one.sendall(HALF_A_MESSAGE)
+        assert nao.run("tell(motion.ping())") is True
+        assert listening(pid) == before
+
+
+def listening(pid: int) -> set[int]:
+    """Return the ports on which a process listens (Linux)."""
+    sockets = {str(one.readlink()) for one in Path(f"/proc/{pid}/fd").iterdir()}
+    rows = Path(f"/proc/{pid}/net/tcp").read_text(encoding="ascii").splitlines()[1:]
+    listens = "0A"
+    return {
+        int(address.rpartition(":")[2], 16)
+        for _, address, _, state, *rest in map(str.split, rows)
+        if state == listens and f"socket:[{rest[5]}]" in sockets
+    }
