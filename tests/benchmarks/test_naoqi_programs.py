@@ -1,7 +1,6 @@
 """Programs of `benchmarks.naoqi_programs`: the table, and two of them run."""
 
 import ast
-import textwrap
 
 import pytest
 
@@ -11,20 +10,28 @@ from benchmarks.naoqi_programs import (
     PROGRAMS,
     REFUSED,
     START,
+    longer,
     run_program,
     serving,
+    short,
 )
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_says_what_it_expects_or_is_refused(name: str) -> None:
-    tree = ast.parse(START + textwrap.dedent(PROGRAMS[name]) + END)
+    tree = ast.parse(START + PROGRAMS[name] + END)
     stored = {
         node.id
         for node in ast.walk(tree)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
     assert ({"seen", "expected"} <= stored) != (name in REFUSED)
+
+
+def test_the_table_is_read_whole() -> None:
+    n = short.PROGRAMS.count("## ") + longer.PROGRAMS.count("## ")
+    assert len(PROGRAMS) == n == 72
+    assert set(PROGRAMS) >= REFUSED
 
 
 @pytest.mark.slow

@@ -476,3 +476,10 @@ def test_full_table_of_programs_accepts_only_its_own_names(
     dcm("createAlias", ["mine", []])
     with pytest.raises(BadInput, match=f"already {n} aliases"):
         dcm("createAlias", ["one more", []])
+
+
+def test_switches_of_the_arms_are_read_in_pairs(world: InProcess) -> None:
+    motion = world.ask("ALMotion")
+    motion("setWalkArmsEnabled", True, False)
+    assert motion("getWalkArmsEnabled") == [True, False]  # as an official sample
+    assert motion("getMoveArmsEnabled", "RArm") is False

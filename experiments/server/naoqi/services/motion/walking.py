@@ -85,6 +85,10 @@ class Walking(ALService):
         known("Name", chainName, (*arms, "Arms"), "this call")
         return all(arms.values()) if chainName == "Arms" else arms[chainName]
 
+    def getWalkArmsEnabled(self) -> list[bool]:
+        """Return the stored switches of the left and the right arm."""
+        return list(self._settings.move_arms.values())
+
     def getFootSteps(self) -> list[Any]:
         """Return the poses of the feet, x, y and yaw, without future steps."""
         feet = [self._kinematics.foot_in_world(leg) for leg in ("LLeg", "RLeg")]
