@@ -265,7 +265,7 @@ device.setOutputVolume(40); n = player.loadFile(path)
 future = player.play(n, _async=True); time.sleep(0.4); at = player.getCurrentPosition(n)
 player.stopAll(); future.value()
 try:
-    player.playFile("/home/nao/none.wav"); missing = "played"
+    player.playFile("none.wav"); missing = "played"
 except RuntimeError as e:
     missing = "refused"
 device.playSine(440, 30, 0, 0.2)

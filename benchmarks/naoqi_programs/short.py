@@ -168,7 +168,7 @@ tracker = session.service("ALTracker"); tracker.registerTarget("RedBall", 0.06)
 ## photo capture
 photo = session.service("ALPhotoCapture")
 photo.setResolution(2); photo.setPictureFormat("jpg")
-photo.takePictures(1, "/home/nao/recordings/cameras/", "image")
+photo.takePictures(1, "recordings/", "image")
 ## Choregraphe Say box: pCall, tags, wait, stop
 ids = []; sentence = "\\RSPD=" + str(100) + "\\ One two three. \\RST\\ "
 n = speech.pCall("say", str(sentence)); ids.append(n); timed_out = speech.wait(n, 0)

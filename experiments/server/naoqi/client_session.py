@@ -43,6 +43,8 @@ AUTHENTICATE = HEADER.pack(MAGIC, 1, 4, 0, CALL, 0, 0, 0, 8) + bytes(4)
 CLOSING_S = 2.0
 """Time in s from the end of the connections to the end of a session: `qi` crashes if it
 still handles the former."""
+_SCAN = threading.Lock()
+"""Held while descriptors are duplicated to look at them."""
 READY_S = 0.05
 """Time in s between a program's `serviceReady` and the next attempt to find it."""
 
@@ -206,13 +208,16 @@ def exactly(source: socket.socket, n: int) -> bytes:
 def _stop_listening(port: int) -> None:
     """End the listening socket of `qi` on a port, which other programs could use.
 
-    `qi` cannot stop listening, and does not survive an error of its listening socket:
-    the descriptor gets an idle socket instead.
+    `qi` cannot stop listening, and listens anew after an error of its listening socket:
+    the descriptor gets another one, which `qi` does not watch.
     """
-    for fd in map(int, os.listdir("/dev/fd")):  # noqa: PTH208  # numbers, no files
-        with suppress(OSError):
-            if stat.S_ISSOCK(os.fstat(fd).st_mode) and _listens(fd, port):
-                with socket.socket() as idle:
+    with _SCAN, socket.socket(socket.AF_UNIX) as idle:
+        idle.setblocking(False)
+        idle.bind("")  # any abstract name
+        idle.listen()
+        for fd in map(int, os.listdir("/dev/fd")):  # noqa: PTH208  # numbers, no files
+            with suppress(OSError):
+                if stat.S_ISSOCK(os.fstat(fd).st_mode) and _listens(fd, port):
                     os.dup2(idle.fileno(), fd)
 
 
