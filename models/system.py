@@ -312,3 +312,22 @@ def keep_alive(
         (socket.TCP_KEEPCNT, tries),
     ):
         connection.setsockopt(socket.IPPROTO_TCP, option, value)
+
+
+def connected_queue(n: int) -> tuple[socket.socket, list[socket.socket]]:
+    """Return a listening socket without a port, and `n` connections that it queues.
+
+    Its name is random, and nothing else can connect once the queue is full. Windows has
+    no such sockets.
+    """
+    if sys.platform != "win32":
+        queue = socket.socket(socket.AF_UNIX)
+        queue.setblocking(False)
+        queue.bind("")
+        queue.listen(n - 1)  # Linux queues one more
+        connections = [socket.socket(socket.AF_UNIX) for _ in range(n)]
+        for one in connections:
+            one.connect(queue.getsockname())
+        return queue, connections
+    else:  # noqa: RET505  # for mypy
+        raise OSError("sockets without a port do not exist on Windows")

@@ -274,8 +274,8 @@ seen = [device.getOutputVolume(), 0.05 < at < 9.0, missing,
 expected = [40, True, "refused", 10.0]; player.unloadAllFiles()
 ## stiffness and angles by aliases of the DCM
 dcm = session.service("DCM"); names = ["HeadYaw", "HeadPitch"]
-dcm.createAlias(["HeadStiffness", [n + "/Hardness/Actuator/Value" for n in names]])
-dcm.createAlias(["HeadAngles", [n + "/Position/Actuator/Value" for n in names]])
+dcm.createAlias(["HeadStiffness", ["%s/Hardness/Actuator/Value" % n for n in names]])
+dcm.createAlias(["HeadAngles", ["%s/Position/Actuator/Value" % n for n in names]])
 dcm.set(["HeadStiffness", "Merge", [[0.8, dcm.getTime(200)]]]); t = dcm.getTime(500)
 dcm.setAlias(["HeadAngles", "ClearAll", "time-mixed", [[[0.3, t]], [[-0.2, t], [0.1,
     t + 400]]]])

@@ -24,6 +24,7 @@ import qi
 from nao_testbed.experiments.server.naoqi.exported import exported
 from nao_testbed.experiments.server.naoqi.naoqi_client import NaoqiClient
 from nao_testbed.experiments.server.naoqi.service import ALService
+from nao_testbed.models.system import connected_queue
 
 HEADER = struct.Struct("<4sIIHBBIII")
 """Header of a message: magic, number, size, version, kind, flags, service, object,
@@ -43,6 +44,9 @@ AUTHENTICATE = HEADER.pack(MAGIC, 1, 4, 0, CALL, 0, 0, 0, 8) + bytes(4)
 CLOSING_S = 2.0
 """Time in s from the end of the connections to the end of a session: `qi` crashes if it
 still handles the former."""
+NOWHERE = "255.255.255.255"
+"""Address to listen on: programs of the machine could send to a port of another one,
+and nothing can connect to this one."""
 _SCAN = threading.Lock()
 """Held while descriptors are duplicated to look at them."""
 READY_S = 0.05
@@ -57,7 +61,6 @@ class ClientSession:
         client: NaoqiClient,
         services: Mapping[str, type[ALService]],
         others: Callable[[], Iterable["ClientSession"]],
-        host: str,
     ) -> None:
         """Start the session without services.
 
@@ -65,18 +68,14 @@ class ClientSession:
             client: the client that its services act for.
             services: service classes by name.
             others: function that returns the sessions of all clients.
-            host: address to listen on.
         """
         self._client, self._services, self._others = client, services, others
         self._session = qi.Session()
-        self._session.listenStandalone(f"tcp://{host}:0")
+        self._session.listenStandalone(f"tcp://{NOWHERE}:0")
         port = int(self._session.endpoints()[0].rpartition(":")[2])
-        self.inner = socket.create_connection((host, port))
-        self.inner.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._probe = socket.create_connection((host, port))
-        """Connection of our own, see `_settle`."""
-        self._settle()  # `qi` accepts in order, so `inner` is accepted too
-        _stop_listening(port)
+        queue, (self.inner, self._probe) = connected_queue(2)
+        with queue, _replace_listener(port, queue):
+            self._settle()  # accepts both
         self._lock = threading.RLock()
         self._numbers: dict[str, int] = {}
         """Numbers of the registered services by name."""
@@ -205,20 +204,21 @@ def exactly(source: socket.socket, n: int) -> bytes:
     return found
 
 
-def _stop_listening(port: int) -> None:
-    """End the listening socket of `qi` on a port, which other programs could use.
+def _replace_listener(port: int, queue: socket.socket) -> socket.socket:
+    """Let a session of `qi` accept from a queue instead of a port of `NOWHERE`.
 
-    `qi` cannot stop listening, and listens anew after an error of its listening socket:
-    the descriptor gets another one, which `qi` does not watch.
+    Its descriptor becomes that of the queue. The end of the replaced socket, which is
+    returned and must stay open until then, wakes the session. Later it is not woken.
     """
-    with _SCAN, socket.socket(socket.AF_UNIX) as idle:
-        idle.setblocking(False)
-        idle.bind("")  # any abstract name
-        idle.listen()
+    with _SCAN:
         for fd in map(int, os.listdir("/dev/fd")):  # noqa: PTH208  # numbers, no files
             with suppress(OSError):
                 if stat.S_ISSOCK(os.fstat(fd).st_mode) and _listens(fd, port):
-                    os.dup2(idle.fileno(), fd)
+                    replaced = socket.socket(fileno=os.dup(fd))
+                    os.dup2(queue.fileno(), fd)
+                    replaced.shutdown(socket.SHUT_RDWR)
+                    return replaced
+    raise RuntimeError(f"no socket of qi listens on port {port}")
 
 
 def _listens(fd: int, port: int) -> bool:

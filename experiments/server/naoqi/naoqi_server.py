@@ -75,7 +75,7 @@ class NaoqiServer:
         Raises:
             BadInput: the address or port cannot be used.
         """
-        self._parts, self._host = parts, host
+        self._parts = parts
         self._services = {kind.NAME: kind for kind in services}
         qi.logging.setLevel(qi.logging.ERROR)
         try:
@@ -161,7 +161,7 @@ class NaoqiServer:
             connection.close()
             return
         try:
-            session = ClientSession(client, self._services, self._others, self._host)
+            session = ClientSession(client, self._services, self._others)
             self._sessions[number] = session
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             keep_alive(connection, **KEEP_ALIVE)
