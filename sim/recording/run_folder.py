@@ -212,6 +212,8 @@ def read_part(path: Path) -> "pd.DataFrame":
     import pyarrow as pa  # noqa: PLC0415  # slow, and few commands read runs
     import pyarrow.parquet as pq  # noqa: PLC0415  # likewise
 
+    if path.is_dir():
+        raise _damaged(path, "it is a folder")
     try:
         check_kind(path)
         with pq.ParquetFile(path) as file:  # read_table would import data sets
@@ -224,17 +226,18 @@ def read_part(path: Path) -> "pd.DataFrame":
         ) from error
     problem = _problem_of(path, frame)
     if problem is not None:
-        raise BadInput(
-            f"{path} is damaged: {problem}; restore it, or move it away to read the "
-            "others."
-        )
+        raise _damaged(path, problem)
     return frame.set_index(TIME_COLUMN)
+
+
+def _damaged(path: Path, problem: str) -> BadInput:
+    return BadInput(
+        f"{path} is damaged: {problem}; restore it, or move it away to read the others."
+    )
 
 
 def _problem_of(path: Path, frame: "pd.DataFrame") -> str | None:
     """Return the first invalid content of a part, or None."""
-    if path.is_dir():
-        return "it is a folder"
     if TIME_COLUMN not in frame:
         return f"it has no column {TIME_COLUMN}"
     for name, kind in frame.dtypes.items():

@@ -22,7 +22,9 @@ from nao_testbed.experiments.heat.xray.xray import XrayCfg, xray
 from nao_testbed.models import BadInput, Robot
 from studies.faulty_logs import of, sensors_of, without
 
-ROBOTS = pytest.mark.parametrize("name", ["nao", "g1"])
+ROBOTS = pytest.mark.parametrize(
+    "name", ["nao", pytest.param("g1", marks=pytest.mark.slow)]
+)
 
 
 @pytest.fixture
