@@ -34,11 +34,13 @@ COMMANDS: Mapping[str, Sequence[str]] = {
     "help": ["--help"],
     "heat_help": ["heat", "--help"],
     "scenario_check": ["scenario", "check", "ten_minutes"],
-    "live": ["live", "--no-browser", *("--port", "0"), *("--seconds", "0.001")],
+    "live": ["live", "--no-browser", "--port", "0"],
     "heat": ["heat", "--preset", "document", "--out", "heat"],
     "sweep": ["sweep", "../sweep.yaml", "--yes", "--out", "sweep"],
 }
 """Measured commands by the names of their figures."""
+_UNTIL_A_LINE = frozenset({"live"})
+"""Commands measured until their first line, an address, and then killed."""
 _RUN = "from nao_testbed.experiments.cli import main; main()"
 _START = "import sys; sys.argv[0] = 'nao-testbed'; "
 
@@ -113,15 +115,22 @@ def _cpu_s(root: Path, words: Sequence[str], folder: Path) -> float:
     own = folder / f"run-{time.monotonic_ns()}"  # else a sweep resumes the one before
     own.mkdir()
     begin = _children_s()
-    subprocess.run(
+    with subprocess.Popen(
         [sys.executable, "-c", _START + _RUN, *words],
         cwd=own,
         # An empty variable: bytecode is kept, as on a user's machine.
         env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": ""},
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        check=True,
-    )
+    ) as running:
+        assert running.stdout is not None
+        if words[0] in _UNTIL_A_LINE:
+            running.stdout.readline()
+            running.kill()  # its robots, not built yet, end by themselves
+        else:
+            running.stdout.read()
+    if running.returncode != 0 and words[0] not in _UNTIL_A_LINE:
+        raise subprocess.CalledProcessError(running.returncode, words)
     return _children_s() - begin
 
 
