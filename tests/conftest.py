@@ -88,11 +88,6 @@ def pytest_configure(config: pytest.Config) -> None:
     The workers of xdist are told to warn of text without an encoding; the commands that
     tests start are not: libraries would print their warnings.
     """
-    # pytest rewrites the asserts of each module of a package that has plug-ins; ours
-    # has hardly any. There is no public name for it.
-    hook = config.pluginmanager.rewrite_hook
-    marked: set[str] = getattr(hook, "_must_rewrite", set())
-    marked.discard("nao_testbed")
     if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
         os.environ.pop("PYTHONWARNDEFAULTENCODING", None)
     config.pluginmanager.register(messages)
