@@ -17,9 +17,9 @@ DEV := $(VENV)/.dev
 # All that a user may want; `docs`, `reference` and `dev` are for developers, few have `rerun`.
 RUN_EXTRAS := cluster export gym live logs mujoco naoqi policies report server speech video
 PIP_QUIET := --quiet --disable-pip-version-check
-# pip compiles all that packages have, 40 s. The rest is compiled beside the kernels, with
-# our own modules, since PYTHONDONTWRITEBYTECODE may keep later runs from it; but not what
-# the kernels import or few commands need.
+# pip would compile all that packages have, for 40 s. Compiled beside the kernels are our
+# modules and what later commands import, since PYTHONDONTWRITEBYTECODE may keep them from
+# it; not what `make run` and `make test` compile as they import it, and what is rare.
 PIP_LOCK = -m pip install $(PIP_QUIET) --no-compile
 IMPORTED := scipy|pandas|numpy|numba|llvmlite|matplotlib|PIL|pyarrow|pydantic|ruamel
 RARE := tests?|testing|pip|setuptools|hatchling|fontTools|pygments|pybullet_[a-z]+

@@ -107,7 +107,7 @@ def main() -> None:
 
 
 def _decide(robot: "Robot", q: "FloatArray") -> bool:
-    """Let each controller decide for a robot at rest, without physics."""
+    """Let each controller decide for a robot at rest, without physics; return True."""
     from nao_testbed.controllers.interface.robot_interface import (  # noqa: PLC0415
         Observation,
     )

@@ -1,4 +1,4 @@
-"""Address of a server and the access rules that it requires."""
+"""Address of a server, its access rules, and the header of its answers."""
 
 import ipaddress
 import socket
@@ -10,7 +10,6 @@ from nao_testbed.models.system import claim_address, limit_send_time
 
 EPOCH_HEADER = "reservation-epoch"
 """Header of every answer, with the epoch."""
-
 SHORTEST = 8
 """Minimum characters of a secret; a shorter one can be guessed."""
 

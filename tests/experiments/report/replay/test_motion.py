@@ -1,6 +1,9 @@
 """The replayed motion matches the recorded motion."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 from unittest.mock import MagicMock
 
 import numpy as np
@@ -8,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from nao_testbed.controllers.registry import make_controller
@@ -197,6 +201,33 @@ def test_box_on_a_slope_has_the_pose_of_the_engine() -> None:
     np.testing.assert_allclose(ground.apply(box["position"]), p, atol=1e-6)
     assert (turned.inv() * Rotation.from_quat(xyzw)).magnitude() < 1e-4
     assert box["dimensions"] == SHELF.size
+
+
+def test_a_figure_has_each_triangle_of_its_links_in_its_colour() -> None:
+    body = clothe(NAO, np.zeros(len(NAO.joints)))
+    server = MagicMock()
+    figure = Figure(server, 0, body, "x", 0.0, 0.6)
+    drawn = [
+        (call.args[0].rpartition("/")[0], call.kwargs["color"], *call.args[1:])
+        for call in server.scene.add_mesh_simple.call_args_list
+    ]
+    wanted = [
+        (figure.paths[one.link], one.rgb, one.points.astype(np.float32), one.triangles)
+        for one in body.shapes
+    ]
+    assert len(drawn) < len(wanted)
+    assert _corners(drawn) == _corners(wanted)
+
+
+def _corners(
+    meshes: Sequence[tuple[str, object, NDArray[Any], NDArray[Any]]],
+) -> object:
+    """Return link, colour and corners of each triangle, in any order of the meshes."""
+    return Counter(
+        (link, colour, points[triangle].tobytes())
+        for link, colour, points, triangles in meshes
+        for triangle in triangles
+    )
 
 
 def test_every_joint_has_its_drum_on_its_child_link(two_leg: Robot) -> None:
