@@ -6,6 +6,9 @@ from collections import Counter
 
 from benchmarks import naoqi_programs
 from benchmarks.naoqi_programs import PROGRAMS, run_program, serving
+from nao_testbed.controllers.interface.checked import check_value
+from nao_testbed.experiments.common.ranges import range_of
+from nao_testbed.models import BadInput
 
 
 def main() -> int:
@@ -24,6 +27,10 @@ def main() -> int:
             f"no program is named {', '.join(map(repr, sorted(unknown)))}; give some "
             f"of {', '.join(map(repr, PROGRAMS))}."
         )
+    try:
+        check_value("--speed", asked.speed, range_of("naoqi serve", "--speed"))
+    except BadInput as error:
+        parser.error(str(error))
     results: Counter[str] = Counter()
     with serving(asked.speed) as url:
         for name in asked.names or PROGRAMS:

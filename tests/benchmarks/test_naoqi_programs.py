@@ -15,6 +15,7 @@ from benchmarks.naoqi_programs import (
     serving,
     short,
 )
+from benchmarks.naoqi_programs.__main__ import main
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -32,6 +33,16 @@ def test_the_table_is_read_whole() -> None:
     n = short.PROGRAMS.count("## ") + longer.PROGRAMS.count("## ")
     assert len(PROGRAMS) == n == 72
     assert set(PROGRAMS) >= REFUSED
+
+
+@pytest.mark.parametrize("speed", ["0", "-1", "nan"])
+def test_a_speed_that_the_server_refuses_is_refused_at_once(
+    speed: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["naoqi_programs", "--speed", speed])
+    with pytest.raises(SystemExit, match="2"):
+        main()
+    assert "give a finite number above 0 up to 100." in capsys.readouterr().err
 
 
 @pytest.mark.slow
