@@ -8,6 +8,7 @@ message of its protocol: other servers can crash `qi` by their answers.
 import importlib.util
 import socket
 import struct
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -147,15 +148,30 @@ def check_qi(what: str) -> None:
         )
 
 
+def check_import_order() -> None:
+    """Check that `qi` was imported before Pinocchio; see `sim.naoqi`.
+
+    Raises:
+        BadInput: Pinocchio was first.
+    """
+    first = [name for name in sys.modules if name in {"qi", "pinocchio"}]
+    if first[:1] == ["pinocchio"]:
+        raise BadInput(
+            "Pinocchio was imported before qi, and any network error would end this "
+            "process; put `import nao_testbed.sim.naoqi` above the other imports."
+        )
+
+
 def connect(text: str) -> Connection:
     """Connect to the robot at `naoqi://HOST[:PORT]`.
 
     Raises:
-        BadInput: `qi` is not installed, the text is not an address, no server listens
-            there, or the server is not NAOqi.
+        BadInput: `qi` is not installed or was imported too late, the text is not an
+            address, no server listens there, or the server is not NAOqi.
     """
     host, port = read_url(text)
     check_qi(f"a robot at {SCHEME}://")
+    check_import_order()
     import qi  # noqa: PLC0415  # an extra
 
     _probe(host, port)

@@ -6,3 +6,5 @@
 `table` lists the services. `exported` exports their methods to `qi`, and `arguments`
 validates their arguments. `served_robot` is the robot of the services.
 """
+
+import nao_testbed.sim.naoqi  # noqa: F401  # loads `qi` before Pinocchio

@@ -31,6 +31,7 @@ from nao_testbed.experiments.server.naoqi.served_robot import RobotEnded
 from nao_testbed.experiments.server.naoqi.service import ALService
 from nao_testbed.models import BadInput
 from nao_testbed.models.system import keep_alive
+from nao_testbed.sim.naoqi.connection import check_import_order
 
 MAX_CLIENTS = 64
 MAX_SILENT = 256
@@ -73,8 +74,9 @@ class NaoqiServer:
             port: port; 0: a free port.
 
         Raises:
-            BadInput: the address or port cannot be used.
+            BadInput: the address or port cannot be used, or `qi` was imported too late.
         """
+        check_import_order()
         self._parts = parts
         self._services = {kind.NAME: kind for kind in services}
         qi.logging.setLevel(qi.logging.ERROR)

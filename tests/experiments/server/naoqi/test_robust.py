@@ -143,16 +143,41 @@ os._exit(0)  # the end of a session can block
 
 def test_qi_reads_network_errors() -> None:
     """It crashes at many of them if Pinocchio, with another Boost, is loaded first."""
-    arguments = ("naoqi", "run", "--address", "naoqi://127.0.0.1:1")
-    done = subprocess.run(
-        [sys.executable, "-c", REFUSED, *arguments],
+    done = run_python(REFUSED, "naoqi", "run", "--address", "naoqi://127.0.0.1:1")
+    assert done.returncode == 0, done.stderr
+    assert "Connection refused" in done.stdout
+
+
+IN_WRONG_ORDER = """
+import pinocchio
+from nao_testbed.sim.naoqi import connect
+connect("naoqi://127.0.0.1:1")
+"""
+
+
+def test_qi_after_pinocchio_is_refused() -> None:
+    done = run_python(IN_WRONG_ORDER)
+    assert "import nao_testbed.sim.naoqi` above the other imports" in done.stderr
+
+
+def test_server_package_imports_qi_first() -> None:
+    done = run_python("""
+import sys
+import nao_testbed.experiments.server.naoqi.run_serve
+print([name for name in sys.modules if name in {"qi", "pinocchio"}])
+""")
+    assert done.stdout.strip() == "['qi', 'pinocchio']", done.stderr
+
+
+def run_python(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a program in a new process."""
+    return subprocess.run(
+        [sys.executable, "-c", program, *arguments],
         capture_output=True,
         encoding="utf-8",
         timeout=TIMEOUT_S,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    assert "Connection refused" in done.stdout
 
 
 def test_clients_open_no_other_port(nao: Any) -> None:
