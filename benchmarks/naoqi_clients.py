@@ -113,8 +113,15 @@ def work_beside(url: str, is_over: Any, counts: Any) -> None:
         one.join()
 
 
-def attack(url: str, is_over: Any, counts: Any) -> None:
-    """Send hostile calls and connect shortly until the end; count both."""
+def attack(url: str, is_over: Any, counts: Any, pause_s: float = 0.0) -> None:
+    """Send hostile calls and connect shortly until the end; count both.
+
+    Args:
+        url: address of the server.
+        is_over: event of the end.
+        counts: (2,) shared counters of calls and connections.
+        pause_s: pause after each short connection in s.
+    """
     qi.logging.setLevel(qi.logging.FATAL)
     rng, session = random.Random(1), qi.Session()
     session.connect(url)
@@ -133,6 +140,7 @@ def attack(url: str, is_over: Any, counts: Any) -> None:
         short.close()
         counts[0] += SIDE_BY_SIDE
         counts[1] += 1
+        is_over.wait(pause_s)
 
 
 BESIDE: dict[str, Callable[[str, Any, Any], None] | None] = {
@@ -144,9 +152,9 @@ BESIDE: dict[str, Callable[[str, Any, Any], None] | None] = {
 
 @contextmanager
 def company(
-    beside: Callable[..., None] | None, url: str, counts: Any
+    beside: Callable[..., None] | None, url: str, counts: Any, first: int = OTHERS
 ) -> Iterator[None]:
-    """Run a function in another process, from its first counts to the end.
+    """Run a function in another process, from its `first` counts to the end.
 
     Raises:
         TestbedError: it ended before the block did.
@@ -159,7 +167,7 @@ def company(
     other = spawn.Process(target=beside, args=(url, is_over, counts), daemon=True)
     other.start()
     try:
-        while counts[0] < before + OTHERS and other.is_alive():
+        while counts[0] < before + first and other.is_alive():
             time.sleep(0.05)
         yield
         if not other.is_alive():
