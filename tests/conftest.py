@@ -21,6 +21,7 @@ import coverage
 import hypothesis
 import pytest
 
+import nao_testbed.sim.naoqi  # noqa: F401  # `qi` before Pinocchio
 from tests import messages, without_engine
 
 if TYPE_CHECKING:
