@@ -105,7 +105,8 @@ def outcomes_side_by_side(
                 result=run_trial(trials[0], lambda time_s: on_progress(0, time_s))
             )
         ]
-    import scipy.optimize  # noqa: F401, PLC0415  # slow, once for all forks
+    import pyarrow.parquet  # noqa: F401, PLC0415  # slow, once for all forks
+    import scipy.optimize  # noqa: F401, PLC0415  # the same
 
     waiting = list(enumerate(trials))[::-1]
     at_work: dict[int, Worker[WorkerOutcome]] = {}

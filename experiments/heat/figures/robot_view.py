@@ -50,9 +50,9 @@ LINE_WIDTH = 2.0
 LINE_DARKNESS = 0.14
 
 
-def lamp(seen: FloatArray, direction: FloatArray) -> Camera:
-    """Return a distant camera at the position of a light."""
-    low, high = seen.min(axis=0), seen.max(axis=0)
+def lamp(bounds: tuple[FloatArray, FloatArray], direction: FloatArray) -> Camera:
+    """Return a distant camera at the position of a light; see `DrawnRobot.bounds`."""
+    low, high = bounds
     middle, size = (low + high) / 2.0, float(np.linalg.norm(high - low))
     return Camera(
         eye=vector3(middle + 12.0 * size * direction / np.linalg.norm(direction)),
@@ -262,9 +262,9 @@ def view_robots(
         views = []
         for one, camera in zip(drawn, cameras, strict=True):
             rendering = one.render(camera)
-            seen = rendering.positions(rendering.link >= 0)
-            sun = one.render(lamp(seen, LIGHT), is_lit=False)
-            sky = one.render(lamp(seen, np.array([1e-3, 0.0, 1.0])), is_lit=False)
+            bounds = one.bounds()
+            sun = one.render(lamp(bounds, LIGHT), is_lit=False)
+            sky = one.render(lamp(bounds, np.array([1e-3, 0.0, 1.0])), is_lit=False)
             views.append(_view(robot, rendering, sun, sky, normal))
     finally:
         engine.close()

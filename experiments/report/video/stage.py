@@ -125,10 +125,10 @@ class Stage:
 
     def _shaded(self, rendering: Rendering) -> Image.Image:
         """Return the ground with the shadow of the robot."""
-        seen = rendering.positions(rendering.link >= 0)
-        if not len(seen):  # the robot is not in the picture
+        if not (rendering.link >= 0).any():  # the robot is not in the picture
             return _small(self._floor, self.width, self.height)
-        sky = self._drawn.render(lamp(seen, np.array([1e-3, 0.0, 1.0])))
+        above = lamp(self._drawn.bounds(), np.array([1e-3, 0.0, 1.0]))
+        sky = self._drawn.render(above, is_lit=False)
         dark = SHADOW * covered(self._points, sky, 12.0) * self._is_ground
         return _small(self._floor * (1.0 - dark)[..., None], self.width, self.height)
 

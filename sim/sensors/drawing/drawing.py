@@ -63,7 +63,8 @@ class DrawnRobot:
         names = [(one.joint and drum_of(one.joint)) or one.link for one in self._shapes]
         link = [self.links.index(name) for name in names]
         sizes = [len(one.triangles) for one in self._shapes]
-        self._link = np.repeat(link, sizes)
+        self._link = np.append(np.repeat(link, sizes), -1).astype(np.int32)
+        """(n + 1,) link of each triangle; -1 at the end, the number of none."""
         self._grey = np.repeat([float(one.rgb[0]) for one in self._shapes], sizes)
         world = world or WorldCfg()
         boxes = [_corners_of(one, world.slope_deg) for one in world.obstacles]
@@ -90,21 +91,23 @@ class DrawnRobot:
             self._placed = self._in_the_world()
         corners, normals = self._placed
         number, depth, weights = fill(camera, corners)
-        seen = np.nonzero(number >= 0)
-        of = number[seen]
-        grey = np.zeros(number.shape, dtype=np.uint8)
+        grey = np.zeros(number.shape)
         if is_lit:
-            light = self._grey[of] * lit(camera, normals[of], weights[seen])
-            grey[seen] = np.clip(np.rint(light), 0, 255)
-        link = np.full(number.shape, -1, dtype=np.int32)
-        link[seen] = self._link[of]
+            grey = lit(camera, number, normals, weights, self._grey)
+        grey = grey.round().clip(0, 255).astype(np.uint8)
         return Rendering(
             camera=camera,
             rgb=np.broadcast_to(grey[..., None], (*grey.shape, 3)),
             depth=depth,
-            link=link,
+            link=self._link[number],
             links=self.links,
         )
+
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Return the smallest and largest coordinates (3,) in the world, in m."""
+        corners, _ = self._placed = self._placed or self._in_the_world()
+        points = corners.reshape(-1, 3)
+        return points.min(axis=0), points.max(axis=0)
 
     def photograph(self, camera: Camera) -> NDArray[np.uint8]:
         """Return a camera's picture of robot and obstacles, (height, width, 3)."""
@@ -117,8 +120,8 @@ class DrawnRobot:
         flat = np.cross(
             self._boxes[:, 1] - self._boxes[:, 0], self._boxes[:, 2] - self._boxes[:, 0]
         )
-        of = number[is_box]
-        light = lit(camera, np.repeat(flat[of][:, None], 3, axis=1), weights[is_box])
+        normals = np.repeat(flat[:, None], 3, axis=1)
+        light = lit(camera, number, normals, weights, np.ones(len(flat)))[is_box]
         image[is_box] = (np.array(WOOD) * light[:, None]).clip(0.0, 255.0)
         return image
 
@@ -161,19 +164,56 @@ def posing_engine(robot: Robot) -> Engine:
         return make_engine(robot, WorldCfg(engine="mujoco"))
 
 
-def lit(camera: Camera, normals: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the light (n,) on points seen by a camera, from about 0 to 1.
+def lit(
+    camera: Camera,
+    number: NDArray[np.int64],
+    normals: FloatArray,
+    weights: FloatArray,
+    grey: FloatArray,
+) -> FloatArray:
+    """Return the light on the triangles that a camera sees, (h, w); 0 beside them.
 
     Args:
         camera: camera with its lamp.
-        normals: (n, 3, 3) normals of the corners around each point, of any length.
-        weights: (n, 3) weights of the corners.
+        number: (h, w) number of the triangle, -1 for none.
+        normals: (n, 3, 3) normals at the corners of the triangles, of any length.
+        weights: (h, w, 3) weights of the corners.
+        grey: (n,) light that a triangle reflects of full light.
     """
-    n = np.einsum("nk,nki->ni", weights, normals)
-    n /= np.maximum(np.linalg.norm(n, axis=1, keepdims=True), 1e-30)
+    light = np.zeros(number.shape)
     lamp = np.array(camera.light) / np.linalg.norm(camera.light)
-    light: FloatArray = camera.ambient + camera.diffuse * np.maximum(n @ lamp, 0.0)
+    ambient, diffuse = camera.ambient, camera.diffuse
+    _light(number, normals, weights, grey, lamp, ambient, diffuse, light)
     return light
+
+
+@numba.njit(cache=True)
+def _light(
+    number: NDArray[np.int64],
+    normals: FloatArray,
+    weights: FloatArray,
+    grey: FloatArray,
+    lamp: FloatArray,
+    ambient: float,
+    diffuse: float,
+    light: FloatArray,
+) -> None:
+    """Write `lit` into `light`; `lamp` is l, (3,)."""
+    n = np.zeros(3)
+    for row in range(number.shape[0]):
+        for column in range(number.shape[1]):
+            t = number[row, column]
+            if t < 0:
+                continue
+            square = facing = 0.0
+            for i in range(3):
+                n[i] = 0.0
+                for k in range(3):
+                    n[i] += weights[row, column, k] * normals[t, k, i]
+                square += n[i] * n[i]
+                facing += n[i] * lamp[i]
+            facing /= max(np.sqrt(square), 1e-30)
+            light[row, column] = grey[t] * (ambient + diffuse * max(facing, 0.0))
 
 
 def ground_depth(camera: Camera, normal: FloatArray, every: int = 1) -> FloatArray:
