@@ -8,6 +8,11 @@ server and its clients on one core.
 `--blocks 6` compares one client in alternating blocks of `--seconds`: alone, beside 20
 clients that read and command ten times a second, and beside hostile calls and short
 connections, ten calls for each connection.
+
+`--minutes 60` compares one client in each minute, ten seconds alone and ten in company:
+20 clients, hostile calls, short connections, and a client that is killed while it moves
+the robot. An hour has 10 000 hostile calls and 1 000 connections. Each minute is
+printed as a line of JSON, with memory and threads of the server.
 """
 
 import argparse
@@ -21,8 +26,9 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -264,6 +270,82 @@ def measure(clients: int, seconds: float, folder: Path) -> dict[str, Any]:
     }
 
 
+CYCLE_S, MEASURED_S = 60.0, 10.0
+"""Length of a cycle, and of each of its two measurements, in s."""
+PAUSE_S = 2.6
+"""Pause of the hostile client in s: 10 000 calls in an hour."""
+MOVES_S = 2.0
+"""Time in s after which a moving client is killed."""
+
+
+def move_until_killed(url: str) -> None:
+    """Subscribe, start a long motion and wait for the end of this process."""
+    session = qi.Session()
+    session.connect(url)
+    motion = session.service("ALMotion")
+    memory = session.service("ALMemory")
+    subscriber = memory.subscriber("FrontTactilTouched")
+    subscriber.signal.connect(print)
+    motion.angleInterpolation("HeadPitch", [0.3, -0.3], [20.0, 40.0], True)
+
+
+def run_minute(url: str, others: Any, hostile: Any) -> dict[str, Any]:
+    """Measure a client alone and in company for a minute.
+
+    Args:
+        url: address of the server.
+        others: shared counters of the 20 clients.
+        hostile: shared counters of hostile calls and connections.
+    """
+    end_s = time.monotonic() + CYCLE_S
+    alone = run_client(url, 0, MEASURED_S)
+    with ExitStack() as stack:
+        stack.enter_context(company(work_beside, url, others))
+        attacker = partial(attack, pause_s=PAUSE_S)
+        stack.enter_context(company(attacker, url, hostile, first=1))
+        spawn = multiprocessing.get_context("spawn")
+        moves = spawn.Process(target=move_until_killed, args=(url,), daemon=True)
+        moves.start()
+        beside = run_client(url, 0, MEASURED_S)
+        time.sleep(MOVES_S)
+        moves.kill()
+        time.sleep(max(0.0, end_s - time.monotonic()))
+    return {
+        "alone_ms": alone.median_ms,
+        "beside_ms": beside.median_ms,
+        "worst_ms": beside.worst_ms,
+    }
+
+
+def soak(minutes: int, folder: Path) -> dict[str, Any]:
+    """Compare a client in each minute, print it, and return the whole."""
+    ended = folder / "ended.json"
+    spawn = multiprocessing.get_context("spawn")
+    others, hostile = spawn.Array("q", 2), spawn.Array("q", 2)
+    rows = []
+    with start_server(folder, "--json", str(ended)) as (server, url):
+        time.sleep(SETTLE_S)
+        for minute in range(minutes):
+            row = {"minute": minute + 1, **run_minute(url, others, hostile)}
+            row |= size_of(server.pid)
+            print(json.dumps(row), flush=True)
+            rows.append(row)
+        server.terminate()
+        code = server.wait()
+    ratios = [row["beside_ms"] / row["alone_ms"] for row in rows]
+    return {
+        "ratio": np.percentile(ratios, (25.0, 50.0, 75.0)).round(2).tolist(),
+        "cycles_of_20": others[0],
+        "hostile_calls": hostile[0],
+        "connections": hostile[1],
+        "killed": minutes,
+        "mb": [rows[0]["mb"], rows[len(rows) // 2]["mb"], rows[-1]["mb"]],
+        "threads": [rows[0]["threads"], rows[-1]["threads"]],
+        "exit_code": code,
+        **json.loads(ended.read_text("utf-8")),
+    }
+
+
 def main() -> None:
     """Measure and print JSON."""
     parser = argparse.ArgumentParser(
@@ -274,17 +356,25 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--blocks", type=int)
+    parser.add_argument("--minutes", type=int)
     asked = parser.parse_args()
     if asked.clients < 1:
         parser.error(f"--clients is {asked.clients}; give a whole number from 1 up.")
     if asked.blocks is not None and asked.blocks < 1:
         parser.error(f"--blocks is {asked.blocks}; give a whole number from 1 up.")
+    if asked.minutes is not None and not 1 <= asked.minutes <= LONGEST_S / CYCLE_S:
+        parser.error(
+            f"--minutes is {asked.minutes}; give a whole number from 1 to "
+            f"{LONGEST_S / CYCLE_S:g}."
+        )
     if not 0.1 <= asked.seconds <= LONGEST_S:
         parser.error(
             f"--seconds is {asked.seconds}; give a number from 0.1 to {LONGEST_S:g}."
         )
     with tempfile.TemporaryDirectory() as folder:
-        if asked.blocks:
+        if asked.minutes:
+            found = soak(asked.minutes, Path(folder))
+        elif asked.blocks:
             found = compare(asked.blocks, asked.seconds, Path(folder))
         else:
             found = measure(asked.clients, asked.seconds, Path(folder))

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("qi", reason="the extra naoqi is not installed")
-from benchmarks.naoqi_clients import OTHERS, company, compare, main, measure
+from benchmarks import naoqi_clients
+from benchmarks.naoqi_clients import OTHERS, company, compare, main, measure, soak
 from nao_testbed.models import TestbedError
 
 
@@ -31,6 +32,21 @@ def test_a_client_is_compared_with_itself_beside_others(tmp_path: Path) -> None:
     assert all(one["median_ms"] > 0.0 for one in found.values())
 
 
+@pytest.mark.slow
+def test_clients_come_and_die_and_the_server_lives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, seconds in {"CYCLE_S": 3.0, "MEASURED_S": 0.5, "PAUSE_S": 0.1}.items():
+        monkeypatch.setattr(naoqi_clients, name, seconds)
+    found = soak(2, tmp_path)
+    assert found["hostile_calls"] == 10 * found["connections"] > 0
+    assert found["cycles_of_20"] > 20
+    assert found["killed"] == 2
+    assert found["exit_code"] == 143
+    assert found["clients"] > 2 * (20 + 1 + 1)
+    assert capsys.readouterr().out.count('"minute"') == 2
+
+
 def leave(*_given: object) -> None:
     """Leave at once, as a program that cannot connect."""
 
@@ -45,7 +61,8 @@ def test_clients_that_leave_too_early_are_reported() -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "value"), [("--clients", "0"), ("--blocks", "0"), ("--seconds", "nan")]
+    ("option", "value"),
+    [("--clients", "0"), ("--blocks", "0"), ("--seconds", "nan"), ("--minutes", "0")],
 )
 def test_a_value_out_of_range_is_refused(
     option: str,
