@@ -8,7 +8,7 @@ and rad, their arithmetic, and conversions between them. A rotation is
 """
 
 from collections.abc import Callable
-from math import atan2, copysign, cos, fmod, hypot, pi, sin
+from math import asin, atan2, copysign, cos, fmod, hypot, pi, sin, sqrt
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -266,3 +266,82 @@ def clipData(low: float, high: float, data: Any) -> bool:
     if isinstance(data, list):
         data[:] = np.clip(before, low, high).tolist()
     return bool(((before < low) | (before > high)).any())
+
+
+def getDubinsSolutions(pose: Pose2D, radius: float) -> list[Pose2D]:
+    """Return the ends of a path to a pose: of its first arc, its line and its last arc.
+
+    Of the lines between the circles to the left and right of both poses it has the
+    shortest one. Angles of poses are absolute.
+
+    Raises:
+        ValueError: the pose is nearer than four radii.
+    """
+    if norm(pose) < 4 * radius:
+        raise ValueError(f"the pose is at {norm(pose):g} m, nearer than four radii.")
+    found = []
+    for first, last in ((1, 1), (-1, -1), (1, -1), (-1, 1)):  # 1: circle on the left
+        x = pose.x - last * radius * sin(pose.theta)
+        y = pose.y + last * radius * cos(pose.theta) - first * radius
+        apart = 0.5 * (first - last) * 2 * radius / hypot(x, y)
+        if abs(apart) > 1:
+            continue  # circles that overlap have no crossed tangent
+        line = atan2(y, x) + asin(apart)
+        step = radius * sin(line), -radius * cos(line)  # from the left circle
+        line = modulo2PI(line)
+        begin = Pose2D(first * step[0], first * (step[1] + radius), line)
+        y += first * radius
+        end = Pose2D(x + last * step[0], y + last * step[1], line)
+        found.append((distance(begin, end), begin, end))
+    _, begin, end = min(found, key=lambda one: one[0])
+    return [begin, end, Pose2D(pose)]
+
+
+def clipFootWithEllipse(max_x: float, max_y: float, move: Pose2D) -> bool:
+    """Shorten a step, in place, to an ellipse; return True if it was longer."""
+    square = (move.x / max_x) ** 2 + (move.y / max_y) ** 2
+    if square < 1.00001:
+        return False
+    move.x, move.y = move.x / sqrt(square), move.y / sqrt(square)
+    return True
+
+
+def avoidFootCollision(
+    left: list[Position2D], right: list[Position2D], is_left_support: bool, move: Pose2D
+) -> bool:
+    """Turn a step less, in place, so that the feet do not touch.
+
+    Five bisections find the angle; it is 0 if the feet touch at every smaller one.
+
+    Args:
+        left: corners of the left sole, in turn.
+        right: corners of the right sole.
+        is_left_support: True if the right foot moves.
+        move: pose of the moving foot, as seen from the other.
+
+    Returns:
+        True if the feet would have touched.
+    """
+    fixed, moving = (left, right) if is_left_support else (right, left)
+    if not _touch(fixed, [move * corner for corner in moving]):
+        return False
+    low, high = 0.0, move.theta
+    for _ in range(5):
+        move.theta = (low + high) / 2
+        if _touch(fixed, [move * corner for corner in moving]):
+            high = move.theta
+        else:
+            low = move.theta
+    move.theta = low
+    return True
+
+
+def _touch(one: list[Position2D], other: list[Position2D]) -> bool:
+    """Return True unless a line along a side separates two convex shapes."""
+    a, b = (np.array([corner.toVector() for corner in box]) for box in (one, other))
+    for sides in (np.roll(a, 1, axis=0) - a, np.roll(b, 1, axis=0) - b):
+        across = np.column_stack([sides[:, 1], -sides[:, 0]])
+        p, q = a @ across.T, b @ across.T
+        if ((p.max(0) < q.min(0)) | (q.max(0) < p.min(0))).any():
+            return False
+    return True

@@ -36,11 +36,9 @@ from nao_testbed.sim.log_robot import LogRobot, SetPointComparison
 from nao_testbed.sim.naoqi.device_keys import RECORDING_OVER
 from nao_testbed.sim.recording.run_folder import create_run_folder
 
-"""Initial posture if a recording names none."""
 SWITCH_S = 0.02
-"""Switch interval of Python threads, in s, longer than the computation of a slot: calls
-run in the pause between two slots. With 1 ms the threads of 20 clients interrupt each
-slot several times, and several times as many slots are late."""
+"""Switch interval of Python threads, in s, longer than a slot takes: calls run in the
+pauses. With 1 ms, 20 clients interrupt each slot; several times more slots are late."""
 
 
 @dataclass(frozen=True, kw_only=True)

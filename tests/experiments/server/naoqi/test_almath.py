@@ -110,3 +110,58 @@ def test_modules_import_nothing_of_the_testbed() -> None:
         [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("pose", "begin", "end"),
+    [
+        ((0.5, 0.5, 0.0), (0.07774, 0.0371, 0.890525), (0.42226, 0.4629, 0.890525)),
+        ((-0.5, 0.5, 0.3), (0.02079, 0.197815, 2.93215), (-0.49124, 0.306652, 2.93215)),
+        ((0.0, -1.0, 0.3), (0.09589, -0.12838, -1.8586), (-0.12544, -0.87608, -1.8586)),
+    ],
+)
+def test_dubins_path_is_that_of_libalmath(
+    pose: tuple[float, ...], begin: tuple[float, ...], end: tuple[float, ...]
+) -> None:
+    """Values of its test `aldubinscurve_test.cpp`, radius 0.1 m."""
+    found = almath.getDubinsSolutions(almath.Pose2D(*pose), 0.1)
+    for one, expected in zip(found, (begin, end, pose), strict=True):
+        assert one.toVector() == pytest.approx(expected, abs=1e-4)
+
+
+def test_dubins_path_is_smooth_from_the_origin_to_any_pose() -> None:
+    for _ in range(100):
+        x, y, theta = (RNG.uniform(-1.0, 1.0, 3) * (1.0, 1.0, 3.0)).tolist()
+        goal, r = almath.Pose2D(x, y, theta), 0.1
+        if np.hypot(x, y) < 4 * r:
+            with pytest.raises(ValueError, match="nearer than four radii"):
+                almath.getDubinsSolutions(goal, r)
+            continue
+        begin, end, _ = almath.getDubinsSolutions(goal, r)
+        line = np.subtract(end.place(), begin.place())
+        assert np.arctan2(line[1], line[0]) == pytest.approx(begin.theta, abs=1e-6)
+        for start, stop in ((almath.Pose2D(), begin), (end, goal)):  # arcs of radius r
+            turn = stop.theta - start.theta
+            chord = almath.distance(start, stop)
+            assert chord == pytest.approx(abs(2 * r * np.sin(turn / 2)), abs=1e-6)
+
+
+def test_step_is_clipped_as_by_libalmath() -> None:
+    """Values of its test `avoidfootcollision_test.cpp`."""
+    for step, clipped in (
+        ((0.05, 0.04, 0.1), (0.05, 0.04, 0.1)),
+        ((0.08, 0.06, 0.5), (0.05656, 0.04242, 0.5)),
+    ):
+        move = almath.Pose2D(*step)
+        assert almath.clipFootWithEllipse(0.08, 0.06, move) is (step != clipped)
+        assert move.toVector() == pytest.approx(clipped, abs=1e-4)
+    corners = ((0.08, 0.05), (0.08, -0.038), (-0.047, -0.038), (-0.047, 0.05))
+    left = [almath.Position2D(x, y) for x, y in corners]
+    right = [almath.Position2D(x, -y) for x, y in corners]
+    for step, degrees, expected in ((0.1, 0.0, 0.0), (0.085, 40.0, 0.196349)):
+        move = almath.Pose2D(0.0, step, degrees * almath.TO_RAD)
+        assert almath.avoidFootCollision(left, right, False, move) is (degrees > 0.0)
+        assert move.theta == pytest.approx(expected, abs=1e-4)
+    mirrored = almath.Pose2D(0.0, -0.085, -40.0 * almath.TO_RAD)
+    assert almath.avoidFootCollision(left, right, True, mirrored)
+    assert mirrored.theta == pytest.approx(-0.196349, abs=1e-4)
