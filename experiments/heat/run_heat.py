@@ -78,6 +78,9 @@ def run_heat_command(
 
 def _load_figures() -> None:
     """Import what `_show` needs."""
+    import pandas  # noqa: F401, PLC0415
+    import scipy.ndimage  # noqa: F401, PLC0415
+
     import nao_testbed.experiments.heat.figures.robot_picture  # noqa: F401, PLC0415
     import nao_testbed.experiments.heat.figures.tables  # noqa: F401, PLC0415
     import nao_testbed.experiments.heat.figures.temperatures  # noqa: F401, PLC0415

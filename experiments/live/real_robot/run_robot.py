@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from rich.table import Table
 
+import nao_testbed.sim.naoqi  # noqa: F401  # loads `qi` before Pinocchio
 from nao_testbed.controllers.interface.controller import (
     Controller,
     SensorError,

@@ -7,7 +7,7 @@ kg. Values follow the newest observation.
 import json
 from collections.abc import Callable, Mapping
 from functools import partial
-from math import atan2, hypot, nan
+from math import atan2, hypot, isnan, nan
 from pathlib import Path
 from typing import Any
 
@@ -182,10 +182,10 @@ class _Tilt:
 
     def __call__(self, _: int, seen: Observation) -> None:
         """Process the readings of a slot; a recording may lack one of both sensors."""
-        if np.isnan(seen.accelerometer).any():
+        if isnan(seen.accelerometer.sum()):
             self.angles = nan, nan
             return
-        gyro = np.nan_to_num(seen.gyro)
+        gyro = np.zeros(3) if isnan(seen.gyro.sum()) else seen.gyro
         x, y, z = self._filter.step(seen.time_s, gyro, seen.accelerometer).tolist()
         self.angles = atan2(y, z), atan2(-x, hypot(y, z))
 

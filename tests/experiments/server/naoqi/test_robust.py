@@ -160,11 +160,14 @@ def test_qi_after_pinocchio_is_refused() -> None:
     assert "import nao_testbed.sim.naoqi` above the other imports" in done.stderr
 
 
-def test_server_package_imports_qi_first() -> None:
-    done = run_python("""
+@pytest.mark.parametrize(
+    "user", ["server.naoqi.run_serve", "live.real_robot.run_robot"]
+)
+def test_qi_is_imported_first_by(user: str) -> None:
+    done = run_python(f"""
 import sys
-import nao_testbed.experiments.server.naoqi.run_serve
-print([name for name in sys.modules if name in {"qi", "pinocchio"}])
+import nao_testbed.experiments.{user}
+print([name for name in sys.modules if name in {{"qi", "pinocchio"}}])
 """)
     assert done.stdout.strip() == "['qi', 'pinocchio']", done.stderr
 
