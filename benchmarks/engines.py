@@ -2,11 +2,14 @@
 
 Two robots stand at once, one on each engine, and their blocks alternate. The bare
 engines repeat the same blocks (`benchmarks.loop`), so PyBullet and MuJoCo are compared
-with the same robot, posture and servo.
+with the same robot, posture and servo. `PARTS` are the parts of a control period.
 """
 
 from contextlib import ExitStack, closing
+from operator import attrgetter
 from pathlib import Path
+from time import perf_counter
+from typing import Any
 
 from benchmarks.figures import Figure, figure, ratio
 from benchmarks.loop import (
@@ -20,6 +23,45 @@ from nao_testbed.controllers.interface.ranges import EngineName
 from nao_testbed.models import Robot
 
 ENGINES: dict[EngineName, str] = {"pybullet": "PyBullet", "mujoco": "MuJoCo"}
+PARTS = {
+    "ticks": ("20 ticks: servo, engine", "sim._body", "run"),
+    "sensors": ("sensors", "sim._sensors", "sample"),
+    "heat": ("heat model", "sim", "_warm"),
+    "read": ("observation", "sim", "read"),
+    "smart": ("smart", "controller", "step"),
+    "write": ("checks and limits of the command", "loop._writer", "write"),
+    "row": ("recorder row", "recording", "row"),
+}
+"""Key of a part to its name, and the object and method of a `MeasuredLoop`."""
+
+
+class TimedParts:
+    """Times of the parts of a measured loop."""
+
+    def __init__(self, measured: MeasuredLoop) -> None:
+        """Time each part from now on."""
+        self.us: dict[str, list[float]] = {key: [] for key in PARTS}
+        """Time of a part per control period, one value per block."""
+        self._total_s = dict.fromkeys(PARTS, 0.0)
+        for key, (_, owner, method) in PARTS.items():
+            self._time(key, attrgetter(owner)(measured), method)
+
+    def _time(self, key: str, owner: object, method: str) -> None:
+        inner = getattr(owner, method)
+
+        def timed(*given: Any, **named: Any) -> Any:
+            begin = perf_counter()
+            answer = inner(*given, **named)
+            self._total_s[key] += perf_counter() - begin
+            return answer
+
+        setattr(owner, method, timed)
+
+    def end_block(self, cycles: int) -> None:
+        """Keep the times of a block of control periods."""
+        for key, total_s in self._total_s.items():
+            self.us[key].append(1e6 * total_s / cycles)
+            self._total_s[key] = 0.0
 
 
 def measure_engines(
@@ -50,9 +92,11 @@ def measure_engines(
             run.mkdir()
             loop = MeasuredLoop(robot, run, settle_s=settle_s, engine=engine)
             loops[engine] = stack.enter_context(closing(loop))
+        parts = {engine: TimedParts(loop) for engine, loop in loops.items()}
         for _ in range(blocks_in(seconds)):
-            for loop in loops.values():
+            for engine, loop in loops.items():
                 loop.block(cycles_in(seconds))
+                parts[engine].end_block(cycles_in(seconds))
     for engine, name in ENGINES.items():
         loop_us, bare_us = loops[engine].loop_us, loops[engine].bare_us
         over_bare = f"{name}, full loop / bare engine"
@@ -64,6 +108,12 @@ def measure_engines(
             figure(
                 f"{engine}_bare_us", f"{name}, bare engine, per tick", "µs", bare_us
             ),
+        ]
+        figures += [
+            figure(f"{engine}_{key}_us", f"{name}, {part}, per period", "µs", times_us)
+            for (key, (part, *_)), times_us in zip(
+                PARTS.items(), parts[engine].us.values(), strict=True
+            )
         ]
     bullet, mujoco = loops["pybullet"], loops["mujoco"]
     figures += [

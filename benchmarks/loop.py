@@ -78,16 +78,16 @@ class MeasuredLoop:
             settle_s: simulated time to take the posture, in s.
             engine: of the physics.
         """
-        self._controller = TimedController(make_controller("smart"))
+        self.controller = TimedController(make_controller("smart"))
         self._ends = ExitStack()
         cfg = SimulationCfg(world=WorldCfg(engine=engine))
-        self._sim = self._ends.enter_context(
+        self.sim = self._ends.enter_context(
             closing(SimulatedRobot(robot, cfg, POSTURE))
         )
-        self._recording = self._ends.enter_context(_recording(folder, self._sim))
-        self._loop = Loop(self._sim, self._controller, robot.posture(POSTURE).angles)
-        self._ticks = ticks_of("control period", CONTROL_PERIOD, self._sim.dt)
-        run_for(self._loop, settle_s)
+        self.recording = self._ends.enter_context(_recording(folder, self.sim))
+        self.loop = Loop(self.sim, self.controller, robot.posture(POSTURE).angles)
+        self._ticks = ticks_of("control period", CONTROL_PERIOD, self.sim.dt)
+        run_for(self.loop, settle_s)
         self.observations: list[Observation] = []
         """Observations of the last block."""
         self.loop_us: list[float] = []
@@ -99,12 +99,12 @@ class MeasuredLoop:
 
     def block(self, cycles: int) -> None:
         """Run a block of the loop, then the bare engine over the same ticks."""
-        sim = self._sim
+        sim = self.sim
         begin = sim.snapshot()
-        self.observations, times_s = _run_loop(self._loop, self._recording, cycles)
+        self.observations, times_s = _run_loop(self.loop, self.recording, cycles)
         end = sim.snapshot()
         self.loop_us.append(median_us(times_s) / self._ticks)
-        self.controller_us.append(median_us(self._controller.times_s[-cycles:]))
+        self.controller_us.append(median_us(self.controller.times_s[-cycles:]))
         self.bare_us.append(repeat_bare(sim, begin, cycles, self._ticks))
         sim.restore(end)
         sim.forget(begin)
