@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.engines import ENGINES, PARTS
 from benchmarks.figures import Figure, figure, ratio
 from benchmarks.loop import PinocchioAlone, measure_loop
 from benchmarks.run_bench import (
@@ -43,9 +44,7 @@ TINY = BenchCfg(
     engines_scenario_seconds=0.5,
 )
 ON_BOTH = {
-    f"{engine}_{what}_over_bare"
-    for engine in ("pybullet", "mujoco")
-    for what in ("loop", "scenario")
+    f"{engine}_{what}_over_bare" for engine in ENGINES for what in ("loop", "scenario")
 } | {"bullet_over_mujoco_bare", "bullet_over_mujoco_loop"}
 RATIOS = ON_BOTH | {
     "loop_over_bare",
@@ -60,10 +59,8 @@ RATIOS = ON_BOTH | {
     "live_idle",
 }
 OTHERS = {
-    "pybullet_loop_us",
-    "pybullet_bare_us",
-    "mujoco_loop_us",
-    "mujoco_bare_us",
+    f"{one}_{part}_us" for one in ENGINES for part in ("loop", "bare", *PARTS)
+} | {
     "loop_us",
     "bare_us",
     "alone_us",
