@@ -272,7 +272,7 @@ def measure(clients: int, seconds: float, folder: Path) -> dict[str, Any]:
 
 CYCLE_S, MEASURED_S = 60.0, 10.0
 """Length of a cycle, and of each of its two measurements, in s."""
-PAUSE_S = 2.6
+PAUSE_S = 2.4
 """Pause of the hostile client in s: 10 000 calls in an hour."""
 MOVES_S = 2.0
 """Time in s after which a moving client is killed."""
