@@ -123,6 +123,9 @@ class Pose2D(_Numbers):
     """Place and direction in a plane; a product joins two poses."""
 
     NAMES, N_LENGTH = ("x", "y", "theta"), 2
+    x: float
+    y: float
+    theta: float
 
     def __mul__(self, other: Any) -> Any:
         if not isinstance(other, Pose2D | Position2D):

@@ -158,8 +158,8 @@ def test_step_is_clipped_as_by_libalmath() -> None:
     corners = ((0.08, 0.05), (0.08, -0.038), (-0.047, -0.038), (-0.047, 0.05))
     left = [almath.Position2D(x, y) for x, y in corners]
     right = [almath.Position2D(x, -y) for x, y in corners]
-    for step, degrees, expected in ((0.1, 0.0, 0.0), (0.085, 40.0, 0.196349)):
-        move = almath.Pose2D(0.0, step, degrees * almath.TO_RAD)
+    for apart, degrees, expected in ((0.1, 0.0, 0.0), (0.085, 40.0, 0.196349)):
+        move = almath.Pose2D(0.0, apart, degrees * almath.TO_RAD)
         assert almath.avoidFootCollision(left, right, False, move) is (degrees > 0.0)
         assert move.theta == pytest.approx(expected, abs=1e-4)
     mirrored = almath.Pose2D(0.0, -0.085, -40.0 * almath.TO_RAD)
