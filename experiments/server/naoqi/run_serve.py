@@ -36,10 +36,6 @@ from nao_testbed.sim.log_robot import LogRobot, SetPointComparison
 from nao_testbed.sim.naoqi.device_keys import RECORDING_OVER
 from nao_testbed.sim.recording.run_folder import create_run_folder
 
-SWITCH_S = 0.02
-"""Switch interval of Python threads, in s, longer than a slot takes: calls run in the
-pauses. With 1 ms, 20 clients interrupt each slot; several times more slots are late."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class ServeCfg(Checked):
@@ -165,7 +161,6 @@ def run_serve(
             flush=True,
         )
     (warn_before_run if log is None else warn_if_compiling)()
-    sys.setswitchinterval(SWITCH_S)
     folder = None
     if log is None:
         folder = create_run_folder(cfg.out.parent, cfg.out.name)
