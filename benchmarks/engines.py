@@ -2,7 +2,8 @@
 
 Two robots stand at once, one on each engine, and their blocks alternate. The bare
 engines repeat the same blocks (`benchmarks.loop`), so PyBullet and MuJoCo are compared
-with the same robot, posture and servo. `PARTS` are the parts of a control period.
+with the same robot, posture and servo. `PARTS` are the parts of a control period; to
+time them takes about 0.3 µs each.
 """
 
 from contextlib import ExitStack, closing

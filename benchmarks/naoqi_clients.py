@@ -286,7 +286,7 @@ def move_until_killed(url: str) -> None:
     memory = session.service("ALMemory")
     subscriber = memory.subscriber("FrontTactilTouched")
     subscriber.signal.connect(print)
-    motion.angleInterpolation("HeadPitch", [0.3, -0.3], [20.0, 40.0], True)
+    motion.angleInterpolation("LWristYaw", [0.3, -0.3], [20.0, 40.0], True)
 
 
 def run_minute(url: str, others: Any, hostile: Any) -> dict[str, Any]:
@@ -308,12 +308,14 @@ def run_minute(url: str, others: Any, hostile: Any) -> dict[str, Any]:
         moves.start()
         beside = run_client(url, 0, MEASURED_S)
         time.sleep(MOVES_S)
+        is_moving = moves.is_alive()  # the call returns at the end of the motion
         moves.kill()
         time.sleep(max(0.0, end_s - time.monotonic()))
     return {
         "alone_ms": alone.median_ms,
         "beside_ms": beside.median_ms,
         "worst_ms": beside.worst_ms,
+        "killed": int(is_moving),
     }
 
 
@@ -338,7 +340,7 @@ def soak(minutes: int, folder: Path) -> dict[str, Any]:
         "cycles_of_20": others[0],
         "hostile_calls": hostile[0],
         "connections": hostile[1],
-        "killed": minutes,
+        "killed": sum(row["killed"] for row in rows),
         "mb": [rows[0]["mb"], rows[len(rows) // 2]["mb"], rows[-1]["mb"]],
         "threads": [rows[0]["threads"], rows[-1]["threads"]],
         "exit_code": code,
@@ -355,8 +357,9 @@ def main() -> None:
     )
     parser.add_argument("--clients", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--blocks", type=int)
-    parser.add_argument("--minutes", type=int)
+    comparison = parser.add_mutually_exclusive_group()
+    comparison.add_argument("--blocks", type=int)
+    comparison.add_argument("--minutes", type=int)
     asked = parser.parse_args()
     if asked.clients < 1:
         parser.error(f"--clients is {asked.clients}; give a whole number from 1 up.")

@@ -286,7 +286,7 @@ def getDubinsSolutions(pose: Pose2D, radius: float) -> list[Pose2D]:
     for first, last in ((1, 1), (-1, -1), (1, -1), (-1, 1)):  # 1: circle on the left
         x = pose.x - last * radius * sin(pose.theta)
         y = pose.y + last * radius * cos(pose.theta) - first * radius
-        apart = 0.5 * (first - last) * 2 * radius / hypot(x, y)
+        apart = (first - last) * radius / hypot(x, y)
         if abs(apart) > 1:
             continue  # circles that overlap have no crossed tangent
         line = atan2(y, x) + asin(apart)

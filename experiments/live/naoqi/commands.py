@@ -40,7 +40,6 @@ naoqi_app = Commands(
 @naoqi_app.callback()
 def naoqi() -> None:
     """Serve a simulated NAO to NAOqi programs, or run a controller on a NAO."""
-    import nao_testbed.sim.naoqi  # noqa: F401, PLC0415  # loads `qi` first, see there
 
 
 @naoqi_app.command()
@@ -119,7 +118,7 @@ def serve(
     The run is recorded. The first line of stdout is the server's address; with `--live`
     the second one is the page's address. With `--json -` both go to stderr.
     """
-    from nao_testbed.sim.naoqi.connection import check_qi  # noqa: PLC0415  # heavy
+    from nao_testbed.sim.naoqi.connection import check_qi  # noqa: PLC0415  # `qi` first
 
     check_qi("`nao-testbed naoqi serve`")
     check_json_file(json_file)

@@ -87,9 +87,7 @@ class DrawnRobot:
 
     def render(self, camera: Camera, *, is_lit: bool = True) -> Rendering:
         """Return a camera's picture of the robot; without light it is black."""
-        if self._placed is None:
-            self._placed = self._in_the_world()
-        corners, normals = self._placed
+        corners, normals = self._in_the_world()
         number, depth, weights = fill(camera, corners)
         grey = np.zeros(number.shape)
         if is_lit:
@@ -105,7 +103,7 @@ class DrawnRobot:
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:
         """Return the smallest and largest coordinates (3,) in the world, in m."""
-        corners, _ = self._placed = self._placed or self._in_the_world()
+        corners, _ = self._in_the_world()
         points = corners.reshape(-1, 3)
         return points.min(axis=0), points.max(axis=0)
 
@@ -142,12 +140,15 @@ class DrawnRobot:
 
     def _in_the_world(self) -> tuple[FloatArray, FloatArray]:
         """Return corners in m and their normals, world, both (n triangles, 3, 3)."""
+        if self._placed is not None:
+            return self._placed
         corners, normals = [], []
         for shape in self._shapes:
             p, R = self._engine.link_pose(shape.link)
             corners.append((shape.points @ R.T + p)[shape.triangles])
             normals.append(shape.normals @ R.T)
-        return np.concatenate(corners), np.concatenate(normals)
+        self._placed = np.concatenate(corners), np.concatenate(normals)
+        return self._placed
 
 
 def posing_engine(robot: Robot) -> Engine:

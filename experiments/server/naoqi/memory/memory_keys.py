@@ -185,7 +185,7 @@ class _Tilt:
         if isnan(seen.accelerometer.sum()):
             self.angles = nan, nan
             return
-        gyro = np.zeros(3) if isnan(seen.gyro.sum()) else seen.gyro
+        gyro = np.nan_to_num(seen.gyro) if isnan(seen.gyro.sum()) else seen.gyro
         x, y, z = self._filter.step(seen.time_s, gyro, seen.accelerometer).tolist()
         self.angles = atan2(y, z), atan2(-x, hypot(y, z))
 
