@@ -17,6 +17,7 @@ from nao_testbed.controllers.registry import make_controller
 from nao_testbed.experiments.closed_loop.loop import Loop
 from nao_testbed.experiments.heat.figures.posed_robot import (
     FROM,
+    LIGHT,
     Pose,
     aim,
     dressed,
@@ -31,10 +32,12 @@ from nao_testbed.experiments.heat.figures.robot_picture import (
 from nao_testbed.experiments.heat.figures.robot_view import (
     RobotView,
     colour_of,
+    lamp,
     view_robot,
     view_robots,
 )
 from nao_testbed.models import Robot, UnknownName, default_robot_folder, load_robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine import make_engine
 from nao_testbed.sim.engine.world import WorldCfg
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg, misalignment_of
@@ -133,6 +136,19 @@ def test_shadow_falls_beside_the_feet_and_fades_to_the_background(
 
 
 @pytest.mark.requirement("ST-23")
+@pytest.mark.parametrize("direction", [LIGHT, np.array([1e-3, 0.0, 1.0])])
+def test_a_lamp_sees_the_whole_robot(nao: Robot, direction: FloatArray) -> None:
+    drawn = dressed(nao, standing_pose(nao, "PoseInit"))
+    seen = drawn.render(lamp(drawn.bounds(), direction), is_lit=False).link >= 0
+    drawn.close()
+    rows, columns = np.nonzero(seen)
+    middle = np.array([rows.min() + rows.max(), columns.min() + columns.max()]) / 2.0
+    assert middle == pytest.approx(np.array(seen.shape) / 2.0, abs=0.1 * len(seen))
+    assert max(np.ptp(rows), np.ptp(columns)) > 0.2 * len(seen)
+    assert not seen[[0, -1]].any()
+    assert not seen[:, [0, -1]].any()
+
+
 def test_each_trial_is_named_with_its_hottest_joint(
     view: RobotView, cold: dict[str, float]
 ) -> None:
